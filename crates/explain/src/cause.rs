@@ -56,7 +56,7 @@ causes! {
     /// The receiver's cap on out-of-order payload.
     OUT_OF_ORDER = "out_of_order", "the out-of-order buffer";
     /// The sender's or the receiver's table of ranges.
-    RANGE_TABLE = "range_table", "a table of ranges";
+    RANGE_TABLE = "range_table", "a table of sequence ranges";
     /// The receiver's memory for pieces of IP packets.
     REASSEMBLY = "reassembly", "the reassembly of IP packets";
     /// The initial window, or the end of slow start.
@@ -70,9 +70,9 @@ causes! {
     /// Rules and timers of loss recovery.
     RECOVERY = "loss_recovery", "loss recovery";
     /// Rules and timers by which a connection is given up.
-    GIVING_UP = "giving_up", "the time after which a connection is given up";
+    GIVING_UP = "giving_up", "the time after which the host aborts a connection";
     /// Connections to vanished peers still occupy packet memory.
-    PEER_GONE = "peer_gone", "peers that are gone";
+    PEER_GONE = "peer_gone", "vanished peers";
     /// The size of the segments.
     SEGMENT_SIZE = "segment_size", "the size of segments";
     /// The rules by which writes become segments.
@@ -100,7 +100,7 @@ causes! {
     /// No connection was established.
     HANDSHAKE = "handshake", "the handshake";
     /// No affordable part of the transfer predicts the whole, so no lever was tried.
-    UNKNOWN = "unknown", "a cause that was not searched for";
+    UNKNOWN = "unknown", "an unknown cause";
     /// No lever that was tried helps.
     NOTHING = "none", "an unknown cause";
 }

@@ -19,7 +19,7 @@ pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
     let tcp = &host.config.tcp;
     match knob {
         "tcp.initial_window" if wanted > RISKY_WINDOW => vec![format!(
-            "Risky: RFC 6928 recommends 10 segments; {} at once may overflow a queue on the path.",
+            "Risky: RFC 6928 recommends 10 segments; {} segments at once may overflow a queue on the path.",
             grouped(wanted)
         )],
         "tcp.send_buffer" => {
@@ -37,9 +37,9 @@ pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
         "pool.blocks" => {
             let bytes = wanted * u64::from(host.config.pool.block_size);
             vec![format!(
-                "That is {} bytes of packet memory instead of {}.",
-                grouped(bytes),
-                grouped(host.pool_bytes())
+                "The packet memory changes from {} to {} bytes.",
+                grouped(host.pool_bytes()),
+                grouped(bytes)
             )]
         }
         _ => Vec::new(),
@@ -59,8 +59,8 @@ fn capped(host: &HostPlan, limit: &'static str, cap: u32, wanted: u64) -> Option
         None => (limit, cap.to_string()),
     };
     Some(format!(
-        "An application cannot set more than {name} = {present} allows. The prediction \
-         includes that cap; raise the cap next."
+        "{name} = {present} caps the buffer that an application sets. The prediction includes the \
+         cap. Raise {name} next."
     ))
 }
 
@@ -82,6 +82,10 @@ pub fn large(host: &HostPlan, knob: &str) -> Option<String> {
             grouped(pool)
         ));
     }
-    (bytes >= LARGE_BUFFER)
-        .then(|| format!("Risky: each connection may use {} bytes.", grouped(bytes)))
+    (bytes >= LARGE_BUFFER).then(|| {
+        format!(
+            "Risky: each connection may use {} bytes of memory.",
+            grouped(bytes)
+        )
+    })
 }

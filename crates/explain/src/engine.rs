@@ -346,7 +346,10 @@ fn next(
     search.without(named);
     let found = find(&search, false)?;
     let cause = found.cause(&search);
-    Ok(Some((cause, wording::limited_by(&setup, &search, &found))))
+    Ok(Some((
+        cause,
+        wording::limited_next(&setup, &search, &found),
+    )))
 }
 
 /// Returns the explanation of the cause, without an advice.

@@ -64,7 +64,7 @@ pub fn of(
         return Ok(Some(found));
     }
     let mut setting = names::setting(host, "tcp.user_timeout", &needed.to_string());
-    setting.cautions.insert(0, format!("Reason: {formula}."));
+    setting.cautions.insert(0, format!("{formula}."));
     let change = Change {
         set: format!("{}.{}", host.name, setting.name),
         to: setting.wanted.clone(),
@@ -74,10 +74,11 @@ pub fn of(
     };
     let after = play(&after, seed, &change, work)?;
     let free = three_digits(needed.as_secs_f64());
-    let mut gives = format!("the memory is free {free} s after the last segment of these peers");
+    let mut gives =
+        format!("free packet memory {free} s after the last segment of a vanished peer");
     if after.measured.outcome == Outcome::Complete && !starved(silence).is_empty() {
         gives += &format!(
-            ", and the last transfer ends after {} s (simulated)",
+            ". The last transfer ends after {} s (simulated)",
             three_digits(after.measured.elapsed_s)
         );
     }
@@ -108,13 +109,14 @@ fn stopped(setup: &Setup, played: &Played) -> Option<Explanation> {
         let reader = &setup.hosts[setup.flow().to].name;
         let because = vec![
             format!(
-                "The last segment of the peer arrived at {} s; then {} had no answer.",
+                "The peer's last segment arrived {} s after the start. The peer left {} \
+                 unanswered.",
                 three_digits(silence.heard_s[0]),
-                counted(silence.probes, "probe"),
+                counted(silence.probes, "window probe"),
             ),
             format!(
-                "`{}` dropped the connection after {} s of silence, when the application had \
-                 read {} bytes.",
+                "`{}` dropped the connection after {} s of silence. The application on `{reader}` \
+                 had read {} bytes.",
                 host.name,
                 three_digits(silence.longest_s),
                 grouped(played.measured.delivered_bytes),
@@ -172,12 +174,12 @@ fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
     let least_us = patience(silence.rto, tcp).as_micros();
     let answer = Duration::from_micros(least_us.next_multiple_of(STEP_US));
     if starved(silence).is_empty() && answer < LEAST {
-        let least = "RFC 9293 §3.8.3 recommends at least 100 s (R2)";
+        let least = "RFC 9293 §3.8.3 (R2) recommends at least 100 s";
         return (LEAST, least.to_string());
     }
     let formula = format!(
-        "{times} times the first retransmission timeout of {} s. Each timeout is twice the previous \
-         one, so {} retransmissions and the wait after the last of them take {times} times the first",
+        "The first retransmission timeout is {} s, and each timeout is twice the previous one. {} \
+         retransmissions without an ACK take {times} times the first timeout",
         three_digits(silence.rto.as_secs_f64()),
         tcp.retries1,
         times = timeouts_in_vain(tcp),
@@ -207,7 +209,7 @@ fn proof(setup: &Setup, silence: &Silence) -> VerdictParts {
     };
     let mut because = vec![
         format!(
-            "Since then {} expired without an answer.",
+            "{} then expired without an ACK.",
             counted(silence.timeouts, "retransmission timeout")
         ),
         format!(
@@ -222,7 +224,7 @@ fn proof(setup: &Setup, silence: &Silence) -> VerdictParts {
     ];
     let starved = starved(silence);
     if starved.is_empty() {
-        because.push("No other connection waited for that memory.".to_string());
+        because.push("No other connection waited for packet memory.".to_string());
     }
     because.extend(starved.iter().map(|waiting| waited(setup, waiting)));
     VerdictParts {
@@ -240,7 +242,7 @@ fn waited(setup: &Setup, waiting: &MemoryWait) -> String {
         ""
     };
     format!(
-        "`{name}` found no free packet memory for {} s{ended}.",
+        "Flow `{name}` found no free packet memory for {} s{ended}.",
         three_digits(waiting.waited_s)
     )
 }
@@ -252,10 +254,13 @@ fn patience_words(host: &HostPlan) -> String {
     let setting = names::setting(host, "tcp.retries2", &retries);
     if host.config.tcp.user_timeout.is_zero() {
         format!(
-            "Only {} = {} ends such a wait, because {} = {} means no limit.",
+            "Only {} = {} ends the wait for a silent peer, because {} = {} sets no time limit.",
             setting.name, setting.present, user.name, user.present
         )
     } else {
-        format!("{} = {} ends such a wait.", user.name, user.present)
+        format!(
+            "{} = {} ends the wait for a silent peer.",
+            user.name, user.present
+        )
     }
 }

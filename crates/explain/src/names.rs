@@ -113,5 +113,5 @@ pub fn of_flow(
 fn no_name(host: &HostPlan) -> Option<String> {
     let system = host.preset.name;
     (system != "default")
-        .then(|| format!("This is a knob of fullpipe; {system} has no known setting for it."))
+        .then(|| format!("{system} has no known equivalent of this fullpipe setting."))
 }

@@ -16,7 +16,7 @@ use crate::{
     lever::Place,
     search::{Gain, Search, WORTH},
     shown_by::BUSY,
-    wording::{self, counted, listed, percent, waits_for},
+    wording::{self, counted, either, listed, percent, waits_for},
 };
 
 /// Smallest share of the time for which a sentence is written.
@@ -43,10 +43,7 @@ pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Foun
         ));
     }
     let runs = found.best.iter().chain(&found.rival).chain(&found.fault);
-    let runs: Vec<_> = runs.map(|gain| tried(setup, search, gain)).collect();
-    if !runs.is_empty() {
-        told.push(format!("Tried: {}.", runs.join("; ")));
-    }
+    told.extend(runs.map(|gain| tried(setup, search, gain)));
     told.extend(no_help(setup, search, found));
     told
 }
@@ -64,8 +61,12 @@ fn account(setup: &Setup, played: &Played) -> Option<String> {
             format!("{}{of_time} {}", percent(share), waits_for(limit))
         })
         .collect();
-    let sender = &setup.hosts[setup.flow().from].name;
-    (!parts.is_empty()).then(|| format!("`{sender}` waited {}.", parts.join(", ")))
+    let parts: Vec<_> = parts.iter().map(String::as_str).collect();
+    let sender = match setup.hosts[setup.flow().from].name.as_str() {
+        "sender" => String::new(),
+        name => format!(" (`{name}`)"),
+    };
+    (!parts.is_empty()).then(|| format!("The sender{sender} waited {}.", listed(&parts)))
 }
 
 /// States the time for which the receiving application left payload unread.
@@ -89,14 +90,15 @@ fn unanswered(setup: &Setup, played: &Played) -> Option<String> {
         let dropped = match silence.given_up {
             0 => String::new(),
             _ => format!(
-                ", and `{host}` dropped the connection after {} of silence",
+                " `{host}` dropped the connection after {} of silence.",
                 seconds_text(silence.longest_s)
             ),
         };
         format!(
-            "The last segment of the peer arrived at {}; then {} had no answer{dropped}.",
+            "The peer's last segment arrived {} after the start. The peer left {} \
+             unanswered.{dropped}",
             seconds_text(silence.heard_s[0]),
-            counted(silence.probes, "probe"),
+            counted(silence.probes, "window probe"),
         )
     })
 }
@@ -112,7 +114,7 @@ fn unfinished(setup: &Setup, played: &Played) -> Option<String> {
         Outcome::Complete => None,
         Outcome::Stalled => Some(format!("The transfer stalled after {bytes}.")),
         Outcome::Dropped => Some(format!(
-            "{who} was dropped after the application had read {bytes}."
+            "{who} was dropped after the receiving application had read {bytes}."
         )),
     }
 }
@@ -122,16 +124,16 @@ fn unfinished(setup: &Setup, played: &Played) -> Option<String> {
 fn losses(setup: &Setup, played: &Played) -> Option<String> {
     let shares = Shares::of(played.sender.times());
     let repair = shares.share(Limit::Recovery) + shares.share(Limit::CwndAfterLoss);
-    let most = played.path.losses().into_iter().next()?;
+    let most = played.path.losses().into_iter().next()?.words(setup);
     if setup.flow().is_udp() {
         let lost = played.measured.lost_share.filter(|share| *share > 0.0)?;
         let lost = percent(lost);
-        return Some(format!("{lost} of the datagrams were lost: {most}."));
+        return Some(format!("{lost} of the datagrams were lost. {most}."));
     }
     let opening = wording::is_unopened(played);
     let all = match played.worlds {
         1 => String::new(),
-        runs => format!("in all {runs} runs together, "),
+        runs => format!("in the {runs} runs together, "),
     };
     (repair >= WORTH_TELLING || opening).then(|| capitalised(&format!("{all}{most}.")))
 }
@@ -153,29 +155,32 @@ fn marks(setup: &Setup, played: &Played) -> Option<String> {
     })
 }
 
-/// States a change and its gain: `SO_SNDBUF = 65536: goodput +830 %`. Of several changes that
-/// belong together, adds that each of them is needed.
+/// States a change and its result: `With SO_SNDBUF = 65536 on ..., the simulated goodput rises by
+/// 830 %.` Of several changes that belong together, adds that each of them is needed.
 fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     let gained = gain.ratio - 1.0;
     let result = match gain.ends {
-        true => "the transfer completes".to_string(),
-        false if gained.abs() < WORTH / 10.0 => "no gain".to_string(),
-        false if !gained.is_finite() => "payload arrives".to_string(),
-        false if gain.ratio >= MANY => format!("{} times as fast", three_digits(gain.ratio)),
+        true => "the simulated transfer completes".to_string(),
+        false if gained.abs() < WORTH / 10.0 => "the simulated goodput stays equal".to_string(),
+        false if !gained.is_finite() => "payload arrives in the simulation".to_string(),
+        false if gain.ratio >= MANY => format!(
+            "the simulated goodput is {} times as high",
+            three_digits(gain.ratio)
+        ),
         false => format!(
-            "goodput {}{} %",
-            if gained > 0.0 { "+" } else { "−" },
+            "the simulated goodput {} by {} %",
+            if gained > 0.0 { "rises" } else { "falls" },
             three_digits(gained.abs() * 100.0)
         ),
     };
     let changes = changes(setup, search, gain);
     let changes: Vec<_> = changes.iter().map(String::as_str).collect();
-    let less = match gain.places.len() {
+    let needed = match gain.places.len() {
         1 => "",
-        2 => ", and less with only one of the two changes",
-        _ => ", and less with any of these changes left out",
+        2 => " Both changes are needed.",
+        _ => " All these changes are needed.",
     };
-    format!("{}: {result}{less}", listed(&changes))
+    format!("With {}, {result}.{needed}", listed(&changes))
 }
 
 /// Lists the changes of a run with their hosts, named as the hosts' systems name them.
@@ -184,7 +189,7 @@ fn changes(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<String> {
     match &lever.place {
         Place::Hosts(places) if lever.field == "cpu" => {
             let host = &setup.hosts[places[0]].name;
-            vec![format!("an infinitely fast processor of `{host}`")]
+            vec![format!("an infinitely fast processor on `{host}`")]
         }
         Place::Link(..) | Place::Flow => {
             let all = gain.changes.iter();
@@ -206,8 +211,8 @@ fn changes(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<String> {
     }
 }
 
-/// Lists the resources that do not help if enlarged, for each host.
-fn no_help(setup: &Setup, search: &Search<'_>, found: &Found) -> Option<String> {
+/// Lists the resources that do not help if enlarged: one sentence for each host.
+fn no_help(setup: &Setup, search: &Search<'_>, found: &Found) -> Vec<String> {
     let best = found.best.iter().flat_map(|best| &best.places);
     let named: Vec<_> = best.map(|place| search.levers[*place].cause).collect();
     let mut names: Vec<(usize, String)> = Vec::new();
@@ -231,11 +236,10 @@ fn no_help(setup: &Setup, search: &Search<'_>, found: &Found) -> Option<String> 
     let of_host = |(place, host): (usize, &HostPlan)| {
         let own = names.iter().filter(|(of, _)| *of == place);
         let own: Vec<_> = own.map(|(_, name)| name.as_str()).collect();
-        (!own.is_empty()).then(|| format!("{} on `{}`", listed(&own), host.name))
+        let raised = either(&own);
+        (!own.is_empty()).then(|| format!("Raising {raised} on `{}` gains nothing.", host.name))
     };
-    let all: Vec<_> = setup.hosts.iter().enumerate().filter_map(of_host).collect();
-    let comma = if all.len() > 1 { "," } else { "" };
-    (!all.is_empty()).then(|| format!("Raising {}{comma} gains nothing.", all.join(", or ")))
+    setup.hosts.iter().enumerate().filter_map(of_host).collect()
 }
 
 /// Returns `text` with a capital first letter.

@@ -55,8 +55,8 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
         let other = &search.levers[fault.places[0]];
         let cause = cause_with_place(setup, other);
         text += &match fault.saves_of(best) > 1.0 {
-            true => format!("; it is limited more by the path, by {cause}"),
-            false => format!("; it is limited by the path, too: {cause}"),
+            true => format!(". The path limits the transfer more: {cause}"),
+            false => format!(". The path also limits the transfer: {cause}"),
         };
     }
     text
@@ -68,35 +68,23 @@ struct Comparison {
     is_equal: bool,
     /// Time that the second lever saves, as a multiple of the time that the first saves.
     share: f64,
-    /// Share of the transfer's time that the second and the first lever save; `None` if the second
-    /// lever lets the transfer complete or saves datagrams.
-    saved: Option<[f64; 2]>,
 }
 
 impl Comparison {
     fn of(second: &Gain, first: &Gain) -> Self {
-        let is_time = !second.ends && !second.saves;
         Self {
             is_equal: second.equals(first),
             share: second.saves_of(first),
-            saved: is_time.then(|| [second, first].map(Gain::time_saved)),
         }
     }
 
     /// Returns the words for `cause`, the cause of the second lever.
     fn words(&self, cause: &str) -> String {
         let is_as_much = (AS_MUCH..=1.0 / AS_MUCH).contains(&self.share);
-        let saved = self
-            .saved
-            .map(|both| both.map(|share| three_digits(share * 100.0)));
-        match (self.is_equal, is_as_much, saved) {
-            (true, ..) => format!("; it is limited as much by {cause}"),
-            (false, false, _) => format!("; it is limited by {cause}, too"),
-            (false, true, Some([second, first])) if second != first => format!(
-                "; it is limited about as much by {cause}, whose change saves {second} % of the \
-                 time where the first saves {first} %"
-            ),
-            (false, true, _) => format!("; it is limited about as much by {cause}"),
+        match (self.is_equal, is_as_much) {
+            (true, _) => format!(". The transfer is limited equally by {cause}"),
+            (false, true) => format!(". The transfer is limited almost equally by {cause}"),
+            (false, false) => format!(". The transfer is also limited by {cause}"),
         }
     }
 }
@@ -125,6 +113,17 @@ fn words_of(lever: &Lever) -> &'static str {
         "tcp.send_buffer" if is_less => "a send buffer that is too large",
         "tcp.receive_buffer" if is_less => "a receive buffer that is too large",
         _ => lever.cause.words,
+    }
+}
+
+/// Returns the words that follow "limited by" after an advice.
+pub fn limited_next(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
+    match found.best.is_none() && found.used_up.is_none() {
+        true => format!(
+            "{}. No further change that was tried helps",
+            Cause::NOTHING.words
+        ),
+        false => limited_by(setup, search, found),
     }
 }
 
@@ -160,18 +159,18 @@ fn nothing(search: &Search<'_>) -> String {
     let shares = Shares::of(played.sender.times());
     if is_unopened(played) {
         return format!(
-            "{}: no connection was established, and no change that was tried helps",
+            "{}. No connection was established. No change that was tried helps",
             Cause::HANDSHAKE.words
         );
     }
     let longest = shares.largest_first();
     match longest.first() {
         Some((limit, _)) => format!(
-            "{}: no change that was tried helps; the sender waits longest {}",
+            "{}. No change that was tried helps. The sender waits longest {}",
             Cause::NOTHING.words,
             waits_for(*limit)
         ),
-        None => "nothing known: no time has passed".to_string(),
+        None => format!("{}. The transfer took no time", Cause::NOTHING.words),
     }
 }
 
@@ -231,11 +230,11 @@ pub fn waits_for(limit: Limit) -> &'static str {
         Limit::CwndAfterLoss => "for the congestion window after a loss",
         Limit::CwndAfterMark => "for the congestion window after an ECN mark",
         Limit::CwndAfterIdle => "for the congestion window after an idle period",
-        Limit::Pacing => "for the pacing rate",
+        Limit::Pacing => "for the pacing timer",
         Limit::Device => "for room in the device's queue",
         Limit::Nagle => "for Nagle's algorithm or a cork",
         Limit::Recovery => "for loss recovery",
-        Limit::Memory => "for packet memory",
+        Limit::Memory => "for free packet memory",
         Limit::Handshake => "for the handshake",
         Limit::Closing => "for the connection to close",
         Limit::Processor => "for the processor",
@@ -246,14 +245,15 @@ pub fn waits_for(limit: Limit) -> &'static str {
 /// `part_mbps`, the prediction from the largest part within the budget.
 pub fn untold(setup: &Setup, part_mbps: f64, whole_mbps: f64) -> String {
     let who = match setup.flows.len() {
-        1 => "it".to_string(),
+        1 => "the transfer".to_string(),
         _ => format!("flow `{}`", setup.flow().name),
     };
     let [part, whole] = [part_mbps, whole_mbps].map(|mbps| rate_text(mbps * 1e6));
     format!(
-        "{}. The whole transfer is too long to be run with many changes, and its beginning may \
-         have another limit: {who} has {part} in the beginning and {whole} in all. `fullpipe lab \
-         explain --matrix` runs the whole transfer with every lever",
+        "{}. No change was tried, because the whole transfer takes too long to simulate many \
+         times. Its beginning may have another limit: {who} has a goodput of {part} in the \
+         beginning and {whole} in all. To try every change on the whole transfer, run `fullpipe \
+         lab explain --matrix`",
         Cause::UNKNOWN.words
     )
 }
@@ -289,9 +289,16 @@ pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
         1 => String::new(),
         _ => format!(" for flow `{}`", setup.flow().name),
     };
+    let what = match by_time {
+        Some(_) => "a transfer time",
+        None => "a goodput",
+    };
     match low == high {
-        true => format!("{about} instead of {present}{flow} (simulated)"),
-        false => format!("about {about} instead of {present}{flow} (simulated; {low} to {high})"),
+        true => format!("{what} of {about} instead of {present}{flow} (simulated)"),
+        false => format!(
+            "{what} of about {about} instead of {present}{flow} (simulated; {low} to {high} with \
+             different seeds)"
+        ),
     }
 }
 
@@ -310,10 +317,19 @@ pub fn percent(share: f64) -> String {
 
 /// Joins words: `a`, `a and b`, `a, b and c`.
 pub fn listed(words: &[&str]) -> String {
+    joined(words, "and")
+}
+
+/// Joins alternatives: `a`, `a or b`, `a, b or c`.
+pub fn either(words: &[&str]) -> String {
+    joined(words, "or")
+}
+
+fn joined(words: &[&str], word: &str) -> String {
     match words {
         [] => String::new(),
         [only] => (*only).to_string(),
-        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+        [others @ .., last] => format!("{} {word} {last}", others.join(", ")),
     }
 }
 

@@ -60,15 +60,15 @@ pub fn other_setting(plan: &Plan, knob: &str, wanted: &str) -> Option<String> {
         Err(_) => usual.to_string(),
     };
     let tell = format!(
-        "The capture does not show which setting gives the present size: {option} in the program, or \
-         the third value of {sysctl}, the cap of autotuning. `sysctl net.ipv4.{sysctl}` on `{host}` \
-         tells: if its third value is much larger than {most}, the program sets {option}"
+        "The present size comes from {option} in the program or from the third value of {sysctl}. \
+         `sysctl net.ipv4.{sysctl}` on `{host}` prints {sysctl}. If the third value is much larger \
+         than {most}, the program sets {option}"
     );
     Some(match is_option {
         true => format!(
-            "{tell}; if it is near {most}, change it instead: \
+            "{tell}. If the third value is near {most}, raise {sysctl} instead: \
              `sysctl -w net.ipv4.{sysctl}=\"{raised}\"`."
         ),
-        false => format!("{tell}, and must leave it unset instead."),
+        false => format!("{tell}; then remove {option} from the program instead."),
     })
 }

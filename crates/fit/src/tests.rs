@@ -245,7 +245,7 @@ fn a_guessed_buffer_is_no_cause() {
     }
     let explained = twin.explain(&|_| ControlFlow::Continue(())).unwrap();
     let why = explained.expect_err("it is a guess");
-    assert!(why.contains("only a guess: sender.SO_SNDBUF"), "{why}");
+    assert!(why.contains("guessed value, sender.SO_SNDBUF"), "{why}");
 }
 
 #[test]

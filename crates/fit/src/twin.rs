@@ -36,8 +36,9 @@ const WORTH: f64 = 0.1;
 const SIMPLER: f64 = 0.02;
 
 /// Note that says how to find out the present congestion control.
-const ALGORITHM: &str = "The capture does not name the present congestion control. `ss -ti` on that \
-                         host prints it; if it is the advised one already, no setting of a host helps.";
+const ALGORITHM: &str = "The capture does not show the present congestion control; `ss -ti` on the \
+                         host prints it. If the host already uses the advised congestion control, no \
+                         setting of a host helps.";
 
 /// Options of a fit.
 #[derive(Clone, Debug)]
@@ -257,8 +258,11 @@ impl CaptureTwin {
         let explained = explain_played(&setup, self.seed, &self.played, None, progress)?;
         Ok(match self.guess_behind(&explained) {
             Some(guess) if !is_response_to_losses(guess, &explained) => Err(format!(
-                "the limit would be {}, but that is only a guess: {} = {} ({})",
-                explained.parts.limited_by, guess.set, guess.to, guess.why
+                "the limit depends on a guessed value, {} = {} ({}). With the guess, the limit is {}",
+                guess.set,
+                guess.to,
+                guess.why,
+                first_sentence(&explained.parts.limited_by)
             )),
             Some(_) | None => {
                 let explained = self.without_small_gain(fault_first(explained));
@@ -279,13 +283,10 @@ impl CaptureTwin {
             let is_algorithm = setting.name == "tcp_congestion_control";
             let now = format!("{} = {}", setting.name, setting.present);
             let (note, doubted) = match other {
-                Some(note) => (note, format!("{now}, or the other setting below")),
+                Some(note) => (note, format!("{now}, or a second setting (see Change)")),
                 None if is_algorithm => {
-                    line.from = format!("{}, the most likely one", setting.present);
-                    (
-                        ALGORITHM.to_string(),
-                        format!("{now} (the most likely one)"),
-                    )
+                    line.from = format!("{} (most likely)", setting.present);
+                    (ALGORITHM.to_string(), format!("{now} (most likely)"))
                 }
                 None => continue,
             };
@@ -320,8 +321,8 @@ impl CaptureTwin {
             Some(predicted) if predicted.goodput_mbps < least => {
                 let gain = (predicted.goodput_mbps / own - 1.0) * 100.0;
                 explained.without_advice(format!(
-                    "The best settings that were tried gain {gain:.0} %, which is too little for \
-                     an advice from a capture."
+                    "The best settings that were tried gain {gain:.0} %. Advice from a capture needs a \
+                     larger gain."
                 ))
             }
             Some(_) | None => explained,
@@ -332,7 +333,7 @@ impl CaptureTwin {
     pub fn no_advice(&self) -> Option<String> {
         if !self.has_handshake {
             return Some(
-                "the capture begins after the handshake, so the windows and what came before are \
+                "the capture begins after the handshake, so the windows and the earlier segments are \
                  unknown"
                     .to_string(),
             );
@@ -343,24 +344,27 @@ impl CaptureTwin {
             rtt_error,
             verdict,
         } = self.compared;
-        let missed =
-            |what: String| Some(format!("the twin does not reproduce the capture: {what}"));
+        let missed = |what: String| {
+            Some(format!(
+                "the simulation does not reproduce the capture. {what}"
+            ))
+        };
         match verdict {
             Verdict::GoodputDiffers => {
-                missed(format!("its goodput differs by {:+.0} %", goodput_error * 100.0))
+                missed(format!("Its goodput differs by {:+.0} %", goodput_error * 100.0))
             }
             Verdict::LimitDiffers => missed(format!(
-                "it has another limit for {:.0} % of the time",
+                "It has another limit for {:.0} % of the time",
                 account_error * 100.0
             )),
             Verdict::RoundTripDiffers => {
-                missed(format!("its round trips differ by {:+.0} %", rtt_error * 100.0))
+                missed(format!("Its round trips differ by {:+.0} %", rtt_error * 100.0))
             }
             // Give no advice, because the pause begins at a fixed time in the twin: a setting could
             // seem to help only because the faster transfer ends before the pause.
             Verdict::Reproduces => self.plan.get("workload.read.stall_for").map(|pause| {
                 format!(
-                    "the receiving application read nothing for {}: a buffer only hides such a pause",
+                    "the receiving application read nothing for {}. A larger buffer would only hide the pause",
                     pause.to
                 )
             }),
@@ -373,6 +377,11 @@ impl CaptureTwin {
     }
 }
 
+/// Returns the first of several sentences, without its full stop.
+fn first_sentence(text: &str) -> &str {
+    text.split(". ").next().unwrap_or(text)
+}
+
 /// Returns true if `guess` is the sender's congestion control, and an impairment of the path costs
 /// time. The impairment is then the cause, and the congestion control only the response to it.
 fn is_response_to_losses(guess: &FittedValue, explained: &Explanation) -> bool {
@@ -383,9 +392,9 @@ fn is_response_to_losses(guess: &FittedValue, explained: &Explanation) -> bool {
 /// removing the impairment saves more time than the setting does.
 fn fault_first(mut explained: Explanation) -> Explanation {
     if let Some(fault) = explained.fault.as_ref().filter(|fault| fault.is_most) {
-        let named = &explained.parts.limited_by;
-        let host = named.split("; the path costs").next().unwrap_or(named);
-        explained.parts.limited_by = format!("{}; a host can change {host}", fault.words);
+        let host = first_sentence(&explained.parts.limited_by);
+        explained.parts.limited_by =
+            format!("{}. The hosts also limit the transfer: {host}", fault.words);
     }
     explained
 }

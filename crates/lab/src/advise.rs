@@ -96,7 +96,7 @@ impl AdviceEnd {
         match self {
             Self::Path => "Nothing left to tune",
             Self::Application => "No setting of the hosts helps",
-            Self::NoKnob => "Nothing is advised",
+            Self::NoKnob => "No setting is advised",
             Self::MemorySpent => "The next step would need more memory than --memory allows",
             Self::NoGain => "The last step gained less than 2 %",
             Self::Refused => "The next step is refused on this host",
@@ -253,8 +253,8 @@ fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
                 format!("gained {} %", three_digits(gained * 100.0))
             };
             match end {
-                AdviceEnd::NoGain => format!("{words}: {is} after {was}"),
-                _ => format!("{words}; the last step {gain}: {is} after {was}"),
+                AdviceEnd::NoGain => format!("{words}: {is} instead of {was}"),
+                _ => format!("{words}. The last step {gain}: {is} instead of {was}"),
             }
         },
     )

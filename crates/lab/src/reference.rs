@@ -174,7 +174,7 @@ impl Reference {
         );
         if let (Some(median), Some(worst)) = (self.median_deviation, &self.worst) {
             text.push_str(&format!(
-                " The median deviation of the predictions is {:.1} %; the largest is {}, of {}.",
+                " The median deviation of the predictions is {:.1} %. The largest is {}, for {}.",
                 median * 100.0,
                 worst.deviation_text(),
                 worst.named(),
@@ -191,8 +191,8 @@ impl Reference {
         text.push_str(&format!(
             " {} by judgement.",
             match self.chosen() {
-                1 => "1 setting was made".to_string(),
-                count => format!("{count} settings were made"),
+                1 => "1 setting was chosen".to_string(),
+                count => format!("{count} settings were chosen"),
             }
         ));
         text
@@ -209,9 +209,9 @@ impl Reference {
                 let reasons = reasons.into_iter().flatten();
                 let reasons: String = reasons.map(|reason| format!(" {reason}.")).collect();
                 format!(
-                    "{setting} = {value} (tried: {}), fitted to {}.{reasons}",
+                    "{setting} = {value} (tried: {}). The fit uses {}.{reasons}",
                     fitted.tried,
-                    figures.join(" and "),
+                    figures.join(", "),
                 )
             })
             .collect()

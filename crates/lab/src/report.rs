@@ -136,10 +136,10 @@ impl RowReport {
         known.unwrap_or_else(|| {
             let longest = self.limits.sender.largest_first();
             let waited = longest.first().map_or_else(
-                || "no connection was established".to_string(),
-                |(limit, _)| format!("the sender waited longest {}", waits_for(*limit)),
+                || "No connection was established".to_string(),
+                |(limit, _)| format!("The sender waited longest {}", waits_for(*limit)),
             );
-            VerdictParts::limited_by(format!("unknown, because no change was tried: {waited}"))
+            VerdictParts::limited_by(format!("an unknown cause. No change was tried. {waited}"))
         })
     }
 

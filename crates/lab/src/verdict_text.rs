@@ -56,12 +56,12 @@ fn setting(text: &mut String, layout: Layout, key: &str, line: &ChangeLine) {
     }
     let on = match line.from.as_str() {
         "true" if !line.paste.contains('=') => {
-            format!("On `{}`, where this option is on now.", line.host)
+            format!("On `{}`. The option is on at present.", line.host)
         }
         "false" if !line.paste.contains('=') => {
-            format!("On `{}`, where this option is off now.", line.host)
+            format!("On `{}`. The option is off at present.", line.host)
         }
-        from => format!("On `{}`, instead of {from}.", line.host),
+        from => format!("On `{}`. The present value is {from}.", line.host),
     };
     let (risks, notes): (Vec<_>, Vec<_>) = line.notes.iter().partition(|note| is_risk(note));
     let notes: Vec<_> = std::iter::once(&on)

@@ -6,7 +6,7 @@
 //! results. Over several seeds, counts and times are added, and the longest wait of any seed is
 //! kept.
 
-use std::{cmp::Reverse, fmt};
+use std::cmp::Reverse;
 
 use fullpipe::counters::{Discard, DiscardReason};
 use fullpipe_pool::Duration;
@@ -15,6 +15,8 @@ use fullpipe_sim::{
     link::{Direction, FrameLoss, LinkCounters},
 };
 use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use crate::{experiment::Setup, units::grouped};
 
 #[cfg(test)]
 mod tests;
@@ -215,24 +217,27 @@ pub enum LossPlace<'a> {
     },
 }
 
-impl fmt::Display for PathLoss<'_> {
-    /// Writes "42 frames were lost in the full queue of `path` (forward)".
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl PathLoss<'_> {
+    /// Returns "42 frames were lost in the full queue of link `path` from `near` to `far`". `setup`
+    /// has the place.
+    pub fn words(&self, setup: &Setup) -> String {
         let were = if self.frames == 1 { " was" } else { "s were" };
-        write!(f, "{} frame{were} lost ", self.frames)?;
+        let lost = format!("{} frame{were} lost", grouped(self.frames));
         match self.place {
             LossPlace::Link {
                 link,
                 direction,
                 reason,
             } => {
-                let direction = match direction {
-                    Direction::Forward => "forward",
-                    Direction::Back => "back",
-                };
-                write!(f, "{} `{link}` ({direction})", reason.words())
+                let known = setup.links.iter().find(|known| known.name == link);
+                let ends = known.map_or_else(String::new, |known| {
+                    let ends = [direction.index(), direction.reverse().index()];
+                    let [from, to] = ends.map(|end| setup.place_name(known.between[end]));
+                    format!(" from `{from}` to `{to}`")
+                });
+                format!("{lost} {} link `{link}`{ends}", reason.words())
             }
-            LossPlace::Host { host, reason } => write!(f, "{} `{host}`", reason.words()),
+            LossPlace::Host { host, reason } => format!("{lost} {} `{host}`", reason.words()),
         }
     }
 }

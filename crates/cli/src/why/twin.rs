@@ -121,7 +121,7 @@ pub fn verdict(answer: &TwinAnswer, layout: Layout) -> String {
             out += &verdict_text(&explanation.parts, layout);
             let compared = twin.compared;
             let how = format!(
-                "an experiment fitted to this capture. Its goodput differs by {:+.1} %, and its limit differs for {:.0} % of the time. The simulator ran it with the changes.",
+                "a simulation fitted to this capture. Its goodput differs from the capture's by {:+.1} %. Its limit differs from the capture's for {:.0} % of the time. All predictions come from the simulation.",
                 compared.goodput_error * 100.0,
                 compared.account_error * 100.0
             );
@@ -148,7 +148,7 @@ pub fn beside(answer: &TwinAnswer, layout: Layout) -> String {
     }
     out.push('\n');
     let text = format!(
-        "The hosts of the twin have the preset `{}`, and from the capture:",
+        "The hosts of the twin have the preset `{}`. The other values come from the capture:",
         answer.preset
     );
     layout.paragraph(&mut out, "", 0, &text);

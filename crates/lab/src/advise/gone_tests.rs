@@ -82,7 +82,7 @@ fn a_reader_that_stopped_is_named_beside_the_probes_that_were_lost() {
     let said = &verdict.parts.line();
     assert_eq!(verdict.limit, Cause::SLOW_READER, "{said}");
     assert!(said.contains("left received payload unread"), "{said}");
-    assert!(said.contains("then 15 probes had no answer"), "{said}");
+    assert!(said.contains("left 15 window probes unanswered"), "{said}");
     assert!(
         said.contains("dropped the connection after 927 s"),
         "{said}"

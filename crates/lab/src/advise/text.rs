@@ -120,7 +120,7 @@ fn line(text: &mut String, advice: &Advice, number: usize, wide: usize, layout: 
 /// Returns the settings of a step, each with its new value.
 fn described(step: &AdviceStep, number: usize) -> Vec<String> {
     if number == 0 {
-        return vec!["as it is".to_string()];
+        return vec!["unchanged".to_string()];
     }
     let changes = step.changes.iter();
     changes

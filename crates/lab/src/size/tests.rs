@@ -281,7 +281,7 @@ fn given_memory_is_divided_and_not_searched() {
     let text = size_text(&size, Layout::plain(80));
     for part in [
         "7,056 bytes of packet memory",
-        "That is less than 95 %.",
+        "The path would carry more: the aim was 95 %.",
         "To send and receive at once",
         "< smallest",
     ] {

@@ -35,8 +35,8 @@ pub fn size_text(size: &Size, layout: Layout) -> String {
     // Omit the warning if the memory was given: the memory is then the limit, not the whole
     // segments.
     if size.bdp_bytes < FEW && size.memory.is_none() {
-        let few =
-            "That is less than ten segments, so a buffer needs two or three whole segments more.";
+        let few = "The bandwidth-delay product is less than ten segments. A buffer holds whole segments and needs two \
+             or three more.";
         layout.paragraph(&mut text, "", 2, few);
     }
     for best in &size.best {
@@ -86,14 +86,17 @@ fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
         (Some(_), _) => "everything ample except memory",
     };
     let line = format!(
-        "With {ample} the host {direction}s {}, {} % of the {} that the path carries.",
+        "With {ample}, the host {direction}s {}. The path can carry {}: the host uses {} % of that rate.",
         rate_text(goodput_mbps * 1e6),
-        percent(*of_path),
         rate_text(path_mbps * 1e6),
+        percent(*of_path),
     );
     layout.paragraph(text, "", 2, &line);
     if !best.reaches_path {
-        let less = format!("That is less than {} %.", percent(size.share));
+        let less = format!(
+            "The path would carry more: the aim was {} %.",
+            percent(size.share)
+        );
         layout.paragraph(text, "  ", 2, &less);
         if let Some(verdict) = verdict {
             text.push_str(&verdict_text(&verdict.parts, layout));
@@ -202,11 +205,12 @@ fn certainty(interval: f64, seeds: usize) -> String {
     let wide = percent(interval);
     match interval <= PRECISE {
         true => format!(
-            "The goodput of the smallest has a 95 % confidence interval {wide} % wide, from {seeds} seeds."
+            "The goodput with the smallest sufficient value has a 95 % confidence interval {wide} % wide, from \
+             {seeds} seeds."
         ),
         false => format!(
-            "The goodput of the smallest has a 95 % confidence interval {wide} % wide after {seeds} seeds, \
-             more than the {} % that the search aims at: a value near it may do as well.",
+            "The goodput with the smallest sufficient value has a 95 % confidence interval {wide} % wide, from \
+             {seeds} seeds. The search aims at {} %, so a smaller value may be sufficient.",
             percent(PRECISE)
         ),
     }
@@ -227,8 +231,8 @@ fn divisions(text: &mut String, split: &Split, layout: Layout) {
         ..
     } = &curve[*best];
     let line = format!(
-        "To send and receive at once: {send_knob} = {send} and {receive_knob} = {receive}; the \
-         worse direction keeps {} % of what it gives alone.",
+        "To send and receive at once: {send_knob} = {send} and {receive_knob} = {receive}; each \
+         direction keeps at least {} % of the goodput that it has alone.",
         percent(*kept)
     );
     text.push('\n');

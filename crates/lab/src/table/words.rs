@@ -40,8 +40,8 @@ pub(super) fn head(outline: &Outline, layout: Layout) -> String {
     let seeds = outline.most_seeds();
     if seeds > 1 {
         let text = format!(
-            "Rows with several seeds, {seeds} at most, show medians, and in brackets the range of the middle \
-             half of the seeds."
+            "Rows with several seeds ({seeds} at most) show medians. The range of the middle half of the \
+             seeds is in brackets."
         );
         layout.paragraph(&mut out, "", 2, &text);
     }
@@ -105,13 +105,13 @@ fn flow(flow: &FlowMeasured) -> String {
         let ends = [each[0], each[each.len() - 1], each[each.len() / 2]];
         let [least, most, median] = ends.map(three_digits);
         format!(
-            "; {} connections of {least} to {most} Mbit/s, median {median}",
+            "; {} connections of {least} to {most} Mbit/s, median {median} Mbit/s",
             each.len()
         )
     };
     let sending = match flow.connections_mbps.len() {
         1 => "while it sent",
-        _ => "with each connection counted only while it sent",
+        _ => "while its connections sent",
     };
     format!(
         "{}: {} Mbit/s {sending}, {} % of all payload{connections}",

@@ -28,8 +28,8 @@ fn each_part_has_a_line_and_an_absent_part_has_none() {
         "  Limited by  the receive window: at most 3,440 bytes, used up 98 % of the time.\n  \
            Because     3,440 bytes a round trip of 40 ms is at most 688 kbit/s.\n  \
            Change      sysctl -w net.ipv4.tcp_rmem=\"4096 131072 19144704\"\n              \
-                       On `server`, instead of 4096 131072 6291456. Needs root; holds for\n              \
-                       every connection of the host.\n              \
+                       On `server`. The present value is 4096 131072 6291456. Needs root;\n              \
+                       holds for every connection of the host.\n              \
                        Risky: each connection may hold 19,144,704 bytes.\n  \
            Gives       about 0.307 s instead of 4.5 s (predicted).\n"
     );

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use fullpipe_sim::link::{Direction, FrameLoss};
 
 use super::{HostLoss, LossPlace, PathAccount};
-use crate::{Experiment, Played, Scene, watch::Watch};
+use crate::{Experiment, Played, Scene, experiment::Setup, units::grouped, watch::Watch};
 
-/// Runs four megabytes over a link with these fields.
-fn played(hosts: &str, link: &str) -> Played {
+/// Returns a transfer of four megabytes over a link with these fields.
+fn setup(hosts: &str, link: &str) -> Setup {
     let text = format!(
         r#"
 title = "t"
@@ -19,7 +19,11 @@ rows = [{{ label = "row", set.near.tcp.send_buffer = "256K", set.far.tcp.receive
 "#
     );
     let experiment = Experiment::parse("t", "t.toml", &text).unwrap();
-    let mut scene = Scene::new(&experiment.rows[0].setup, 1, false, Watch::NONE);
+    experiment.rows[0].setup.clone()
+}
+
+fn played(hosts: &str, link: &str) -> Played {
+    let mut scene = Scene::new(&setup(hosts, link), 1, false, Watch::NONE);
     let played = scene.play(&|_share| ControlFlow::Continue(())).unwrap();
     played.expect("nothing breaks the run")
 }
@@ -88,7 +92,8 @@ fn each_impairment_has_its_own_line_in_the_account_and_no_other() {
 
 #[test]
 fn thinned_acks_are_counted_where_they_were_dropped_and_no_payload_is_lost() {
-    let played = played(HOSTS, r#"back.ack_thinning = { every = 8, wait = "5ms" }"#);
+    let thinning = r#"back.ack_thinning = { every = 8, wait = "5ms" }"#;
+    let played = played(HOSTS, thinning);
     let [forward, back] = [Direction::Forward, Direction::Back]
         .map(|direction| &played.path.links[0].direction(direction).counters.lost);
     let thinned = back.frames(FrameLoss::AckThinning);
@@ -96,8 +101,11 @@ fn thinned_acks_are_counted_where_they_were_dropped_and_no_payload_is_lost() {
     assert_eq!((back.all(), forward.all()), (thinned, 0));
     assert_eq!(played.measured.retransmitted_segments, 0);
     assert_eq!(
-        played.path.losses()[0].to_string(),
-        format!("{thinned} frames were lost by ACK thinning on `path` (back)")
+        played.path.losses()[0].words(&setup(HOSTS, thinning)),
+        format!(
+            "{} frames were lost by ACK thinning on link `path` from `far` to `near`",
+            grouped(thinned)
+        )
     );
 }
 
@@ -111,7 +119,7 @@ hosts.far = { cpu.receive_packet = "2ms", device.rx_descriptors = 8 }"#;
     assert!(in_ring > 0 && path.hosts[0].lost(HostLoss::ReceiveRing) == 0);
     assert_eq!(in_ring, played_in_ring.measured.rx_ring_drops);
     assert_eq!(
-        path.losses()[0].to_string(),
+        path.losses()[0].words(&setup(slow, "")),
         format!("{in_ring} frames were lost in the receive ring of `far`")
     );
 
