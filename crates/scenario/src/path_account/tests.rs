@@ -23,7 +23,8 @@ rows = [{{ label = "row", set.near.tcp.send_buffer = "256K", set.far.tcp.receive
 }
 
 fn played(hosts: &str, link: &str) -> Played {
-    let mut scene = Scene::new(&setup(hosts, link), 1, false, Watch::NONE);
+    let setup = setup(hosts, link);
+    let mut scene = Scene::new(&setup, 1, false, Watch::NONE);
     let played = scene.play(&|_share| ControlFlow::Continue(())).unwrap();
     played.expect("nothing breaks the run")
 }
