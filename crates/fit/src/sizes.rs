@@ -61,7 +61,7 @@ pub fn other_setting(plan: &Plan, knob: &str, wanted: &str) -> Option<String> {
     };
     let tell = format!(
         "The present size comes from {option} in the program or from the third value of {sysctl}. \
-         `sysctl net.ipv4.{sysctl}` on `{host}` prints {sysctl}. If the third value is much larger \
+         `sysctl net.ipv4.{sysctl}` on `{host}` tells which. If the third value is much larger \
          than {most}, the program sets {option}"
     );
     Some(match is_option {
