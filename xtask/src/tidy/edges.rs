@@ -15,7 +15,7 @@ use super::source::CORE;
 use crate::repository;
 
 /// Each crate of the workspace, with the crates of the workspace that it may use.
-const DRAWN: [(&str, &[&str]); 24] = [
+const DRAWN: [(&str, &[&str]); 25] = [
     ("fullpipe-wire", &[]),
     ("fullpipe-pool", &[]),
     ("fullpipe-tcp", &["fullpipe-wire", "fullpipe-pool"]),
@@ -23,6 +23,7 @@ const DRAWN: [(&str, &[&str]); 24] = [
     ("fullpipe-iperf", &["fullpipe"]),
     ("fullpipe-sim", &STACK_CRATES),
     ("fullpipe-dhcp", &["fullpipe-wire", "fullpipe"]),
+    ("fullpipe-dns", &["fullpipe"]),
     (
         "fullpipe-host",
         &[
@@ -31,6 +32,7 @@ const DRAWN: [(&str, &[&str]); 24] = [
             "fullpipe-tcp",
             "fullpipe",
             "fullpipe-dhcp",
+            "fullpipe-dns",
         ],
     ),
     (

@@ -1,0 +1,6 @@
+//! The resolver and the connector, in virtual time.
+
+mod connector;
+mod hostile;
+mod lookup;
+mod server;
