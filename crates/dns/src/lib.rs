@@ -22,6 +22,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`Names`] does all this over the sockets of a [`Stack`](fullpipe::Stack): lookups, and connections
+//! to names.
+//!
 //! The resolver asks recursive servers. It does not validate DNSSEC, has no search domains, reads no
 //! hosts file, and does not encrypt its queries.
 #![forbid(unsafe_code)]
@@ -32,14 +35,17 @@ mod connector;
 mod error;
 mod message;
 mod name;
+mod names;
 mod order;
 mod resolver;
+mod sockets;
 
 pub use answer::{Answer, Family};
 pub use connector::{Action, Connector};
 pub use error::{LookupError, NameError};
 pub use message::Rejection;
 pub use name::DnsName;
+pub use names::{Finish, Names, RaceError, RaceId};
 pub use order::by_preference;
 pub use resolver::{AttemptId, QueryId, Resolver, ResolverCounters, Settings, Transmit, Transport};
 
