@@ -52,16 +52,21 @@ pub struct Settings {
     pub cache_max: usize,
 }
 
+impl Settings {
+    /// The default settings.
+    pub const DEFAULT: Self = Self {
+        timeout_us: 1_000_000,
+        rounds: 3,
+        attempts_max: 6,
+        lookups_max: 32,
+        waiting_max: 64,
+        cache_max: 256,
+    };
+}
+
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            timeout_us: 1_000_000,
-            rounds: 3,
-            attempts_max: 6,
-            lookups_max: 32,
-            waiting_max: 64,
-            cache_max: 256,
-        }
+        Self::DEFAULT
     }
 }
 
