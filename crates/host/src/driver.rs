@@ -28,6 +28,7 @@ use crate::{
     device::HostDevice,
     frames::{FrameBatch, Outlet},
     lease::LeaseHolder,
+    names::NameHolder,
     poll::{self, Notifier},
     wakers::{Handle, Interest, WakerTable},
 };
@@ -44,6 +45,8 @@ pub(crate) struct Core {
     pub(crate) wakers: WakerTable,
     /// The DHCP client; `None` if the address is fixed.
     pub(crate) lease: Option<LeaseHolder>,
+    /// Lookups, and connections to names.
+    pub(crate) names: NameHolder,
     /// Frames that the stack has written and that wait to be sent.
     outgoing: FrameBatch<TxMeta>,
     /// The batch to send; `None` while a thread is sending it. While no thread sends, the batch is
@@ -140,10 +143,10 @@ impl Core {
         self.device_is_full || self.stack.waits_for_device()
     }
 
-    /// Returns the time at which the stack or the DHCP client next has something to do.
+    /// Returns the time at which the stack, the DHCP client or a lookup next has something to do.
     fn next_timeout(&self) -> Option<Instant> {
         let lease = self.lease.as_ref().and_then(LeaseHolder::next_timeout);
-        [self.stack.next_timeout(), lease]
+        [self.stack.next_timeout(), lease, self.names.next_timeout()]
             .into_iter()
             .flatten()
             .min()
@@ -154,6 +157,11 @@ impl Core {
         if let Some(lease) = &mut self.lease {
             lease.drive(&mut self.stack, &mut self.outgoing, now);
         }
+    }
+
+    /// Does what is due for names. Nothing happens if no lookup is under way.
+    fn drive_names(&mut self, now: Instant) {
+        self.names.drive(&mut self.stack, now);
     }
 
     /// Passes the received frames to the stack, except those that are for the DHCP client.
@@ -174,6 +182,7 @@ impl Core {
         if let Some(lease) = &mut self.lease {
             lease.take_ready(&mut ready);
         }
+        self.names.take_ready(&mut ready);
         self.wakers.take_ready(&mut self.stack, now, &mut ready);
         ready
     }
@@ -198,6 +207,7 @@ impl Driver {
         stack: Stack,
         device: Box<dyn HostDevice>,
         lease: Option<LeaseHolder>,
+        names: NameHolder,
     ) -> io::Result<Self> {
         let capabilities = device.capabilities();
         let frame_max = device.frame_max();
@@ -205,6 +215,7 @@ impl Driver {
             stack,
             wakers: WakerTable::default(),
             lease,
+            names,
             outgoing: FrameBatch::new(frame_max),
             sending: Some(FrameBatch::new(frame_max)),
             capabilities,
@@ -271,6 +282,16 @@ impl Driver {
             core.transmit(now, false);
             self.settle(core, now);
         }
+    }
+
+    /// Makes one call about names, and sends what it leads to.
+    pub(crate) fn call_names<R>(&self, call: impl FnOnce(&mut Core, Instant) -> R) -> R {
+        let mut core = self.lock();
+        let now = self.now();
+        let outcome = call(&mut core, now);
+        core.transmit(now, false);
+        self.settle(core, now);
+        outcome
     }
 
     /// Wakes the waiters of one direction of `handle`.
@@ -373,6 +394,7 @@ impl Driver {
             core.receive(&mut incoming, now);
             core.drive_lease(now);
             core.stack.on_timeouts(now);
+            core.drive_names(now);
             core.transmit(now, true);
             if let Err(error) = &received {
                 core.failure = Some(error.kind());
@@ -426,6 +448,7 @@ impl Drop for Ended<'_> {
         if let Some(lease) = &mut core.lease {
             lease.take_all(&mut waiting);
         }
+        core.names.take_all(&mut waiting);
         drop(core);
         waiting.into_iter().for_each(Waker::wake);
     }

@@ -18,6 +18,8 @@
 //! 3. **Blocking sockets.** [`TcpListener`], [`TcpStream`] and [`UdpSocket`] have calls like those
 //!    of the standard library's types. [`TcpStream::describe`] prints the bounds and limits of a
 //!    connection; [`Runtime::with_stack`] gives access to the whole stack.
+//!    [`TcpStream::connect_to_name`] connects to a name: the servers come from DHCP, from router
+//!    advertisements or from [`RuntimeBuilder::dns_servers`].
 //! 4. **Async sockets.** The module [`tokio`], behind the feature of that name, has
 //!    `TcpStream`, `TcpListener` and `UdpSocket` for tokio. For another executor, the
 //!    blocking types have methods named `poll_…` ([`TcpStream::poll_receive`]), with
@@ -74,11 +76,14 @@ mod device;
 mod driver;
 mod entropy;
 mod errno;
+mod error_kind;
 mod frames;
 mod interface;
 pub mod kernel;
 mod lease;
 mod mapping;
+mod name_race;
+mod names;
 mod namespace;
 mod netlink;
 mod open;

@@ -4,6 +4,7 @@
 //! driver moves the frames.
 
 mod dhcp;
+mod names;
 
 use std::{
     fmt,
@@ -16,7 +17,9 @@ use std::{
 
 use fullpipe::{Config, ConfigError, Instant, Interface, MacAddress, Stack, device::Capabilities};
 
-use crate::{capture::Capture, device::HostDevice, driver::Driver, entropy, spec::Prefix};
+use crate::{
+    capture::Capture, device::HostDevice, driver::Driver, entropy, names::NameHolder, spec::Prefix,
+};
 
 /// Interval at which [`Runtime::finish`] checks for open connections, and at which the start checks
 /// whether the address may be used.
@@ -65,6 +68,7 @@ pub struct RuntimeBuilder {
     secret: Option<[u8; 16]>,
     config: Config,
     capture: Option<Box<dyn Write + Send>>,
+    dns_servers: Vec<IpAddr>,
 }
 
 impl fmt::Debug for RuntimeBuilder {
@@ -89,6 +93,7 @@ impl RuntimeBuilder {
             secret: None,
             config: Config::default(),
             capture: None,
+            dns_servers: Vec::new(),
         }
     }
 
@@ -138,6 +143,13 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Sets the DNS servers, in the order in which they are asked. By default they are those of the
+    /// DHCP lease and of router advertisements (knob `ip.autoconfiguration`).
+    pub fn dns_servers(mut self, servers: impl IntoIterator<Item = IpAddr>) -> Self {
+        self.dns_servers = servers.into_iter().collect();
+        self
+    }
+
     /// Starts the stack on `device`. With `ip.autoconfiguration` and an IPv6 address, waits one to
     /// two seconds for the answer of a host that has the same address.
     ///
@@ -182,7 +194,8 @@ impl RuntimeBuilder {
             }
         };
         device.begin(&interface).map_err(StartError::Device)?;
-        let driver = Arc::new(Driver::new(stack, device, lease).map_err(system)?);
+        let names = NameHolder::new(self.dns_servers, entropy::secret().map_err(system)?);
+        let driver = Arc::new(Driver::new(stack, device, lease, names).map_err(system)?);
         let thread = {
             let driver = Arc::clone(&driver);
             thread::Builder::new()

@@ -17,40 +17,19 @@ use std::{
 };
 
 use fullpipe::{
-    CloseReason, ConnectOptions, ConnectionId, Info, Instant, ListenOptions, ListenerId, OpenError,
-    Read as ReadOutcome, SocketOption, Stack, TcpError, Tuning,
+    ConnectOptions, ConnectionId, Info, Instant, ListenOptions, ListenerId, Read as ReadOutcome,
+    SocketOption, Stack, TcpError, Tuning,
 };
 
 use crate::{
     driver::Driver,
+    error_kind::{close_kind, open_error},
+    name_race::NameRace,
     runtime::Runtime,
     timeout::Timeout,
     wait::{Wait, poll_once},
     wakers::{Handle, Interest, WaiterKey},
 };
-
-fn open_error(error: OpenError) -> io::Error {
-    let kind = match error {
-        OpenError::AddressNotOurs => io::ErrorKind::AddrNotAvailable,
-        OpenError::AddressInUse | OpenError::NoFreePort => io::ErrorKind::AddrInUse,
-        OpenError::NoPort | OpenError::Setting(_) => io::ErrorKind::InvalidInput,
-        OpenError::NoRoute => io::ErrorKind::NetworkUnreachable,
-        OpenError::TooManyConnections | OpenError::TooManyListeners => io::ErrorKind::OutOfMemory,
-    };
-    io::Error::new(kind, error)
-}
-
-fn close_kind(reason: CloseReason) -> io::ErrorKind {
-    match reason {
-        CloseReason::Finished => io::ErrorKind::BrokenPipe,
-        CloseReason::Reset => io::ErrorKind::ConnectionReset,
-        CloseReason::Refused => io::ErrorKind::ConnectionRefused,
-        CloseReason::TimedOut => io::ErrorKind::TimedOut,
-        CloseReason::Unreachable => io::ErrorKind::HostUnreachable,
-        CloseReason::Aborted => io::ErrorKind::ConnectionAborted,
-        CloseReason::AddressRemoved => io::ErrorKind::AddrNotAvailable,
-    }
-}
 
 pub(crate) fn tcp_error(error: TcpError) -> io::Error {
     let kind = match error {
@@ -174,6 +153,25 @@ impl TcpStream {
         }
     }
 
+    /// Opens a connection to a name and a port, such as `"www.example.com:443"`, and waits until it
+    /// is established. The name's IPv6 and IPv4 addresses are tried in turn, and the first that
+    /// answers wins (RFC 8305). Addresses such as `"192.0.2.1:443"` are accepted too.
+    ///
+    /// # Errors
+    /// Returns `InvalidInput` if `remote` is no name and port; `NotFound` if the name has no address;
+    /// `TimedOut` if no DNS server answers; otherwise the errors of [`connect`](Self::connect) for
+    /// the last address.
+    pub fn connect_to_name(runtime: &Runtime, remote: &str) -> io::Result<Self> {
+        match remote.parse() {
+            Ok(address) => Self::connect(runtime, address),
+            Err(_) => {
+                let driver = runtime.driver();
+                let race = NameRace::connect(driver, remote, None)?;
+                Self::of(driver, race.block_for_connection()?)
+            }
+        }
+    }
+
     /// Begins to open a connection to `remote` and does not wait.
     /// [`poll_connect`](Self::poll_connect) is ready once the connection is open. Until then
     /// nothing can be written.
@@ -193,7 +191,7 @@ impl TcpStream {
         Self::of(driver, id)
     }
 
-    fn of(driver: &Arc<Driver>, id: ConnectionId) -> io::Result<Self> {
+    pub(crate) fn of(driver: &Arc<Driver>, id: ConnectionId) -> io::Result<Self> {
         let (local, peer) = driver
             .call(|stack, _| stack.tcp_ends(id))
             .map_err(tcp_error)?;

@@ -15,7 +15,7 @@ use fullpipe::{
 };
 
 use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
-use crate::{runtime::Runtime, tcp};
+use crate::{name_race::NameRace, runtime::Runtime, tcp};
 
 /// A TCP connection. Dropping the stream closes the connection; written payload is still delivered
 /// while the [`Runtime`] runs.
@@ -45,6 +45,20 @@ impl TcpStream {
         let stream = tcp::TcpStream::start_connect(runtime, remote, tuning)?;
         std::future::poll_fn(|context| stream.poll_connect(context)).await?;
         Ok(Self(stream))
+    }
+
+    /// Opens a connection to a name and a port, such as `"www.example.com:443"`. The name's IPv6 and
+    /// IPv4 addresses are tried in turn, and the first that answers wins (RFC 8305).
+    ///
+    /// # Errors
+    /// Returns the errors of [`connect_to_name`](crate::TcpStream::connect_to_name).
+    pub async fn connect_to_name(runtime: &Runtime, remote: &str) -> io::Result<Self> {
+        if let Ok(address) = remote.parse() {
+            return Self::connect(runtime, address).await;
+        }
+        let mut race = NameRace::connect(runtime.driver(), remote, None)?;
+        let id = std::future::poll_fn(|context| race.poll_connection(context)).await?;
+        tcp::TcpStream::of(runtime.driver(), id).map(Self)
     }
 
     /// The connection's id in the stack, for [`Runtime::with_stack`].

@@ -1,4 +1,4 @@
-//! Tests of fullpipe's DHCP client against dnsmasq, over a TAP device.
+//! Tests of fullpipe's DHCP client and resolver against dnsmasq, over a TAP device.
 //!
 //! Rule: every test runs in its own network namespace, which ends with its process, and has a time
 //! limit. No test measures a time.
@@ -6,4 +6,5 @@
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
 mod dhcp;
+mod names;
 mod server;
