@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use crate::tidy::Finding;
 
 /// Types and traits of the standard library and of tokio.
-const OUTSIDE: [&str; 31] = [
+const OUTSIDE: [&str; 32] = [
     "AsFd",
     "AsRawFd",
     "BorrowedFd",
@@ -27,6 +27,7 @@ const OUTSIDE: [&str; 31] = [
     "Ipv4Addr",
     "Ipv6Addr",
     "Item",
+    "IntoIterator",
     "Iterator",
     "Option",
     "PartialEq",
