@@ -2,24 +2,68 @@
 //! arbitrary packets.
 //!
 //! Rule: the attacker is on the host's network; the client is 5 ms away. The link is Ethernet only
-//! in attacks that involve ARP; in all other attacks it carries bare IP packets. Work is counted in
+//! in attacks that involve ARP or IPv6; in all other attacks it carries bare IPv4 packets. Work is counted in
 //! visited nodes of lists and trees, not in time, so an attack gives the same results on every
 //! machine. `attackers` and `forge` make the IP packets of an attack.
 
 use std::{
     collections::VecDeque,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
 use fullpipe::{
     Config, ConnectOptions, ConnectionId, Info, Instant, Interface, ListenOptions, ListenerId,
-    MacAddress, Read, SocketEvent, Stack,
+    MacAddress, Read, SocketEvent, Stack, Subnet,
     device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta},
 };
 use fullpipe_pool::{Duration, Rng};
 use fullpipe_wire::{
-    ArpOperation, ArpPacket, EtherType, EthernetHeader, Ipv4Header, Protocol, TcpHeader,
+    ArpOperation, ArpPacket, EtherType, EthernetHeader, Ipv4Header, Ipv6Header, Protocol, TcpHeader,
 };
+
+/// The link of host, client and attacker, and the IP version of the client's connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// Bare IPv4 packets.
+    Packets,
+    /// IPv4 over Ethernet. No host knows another's MAC address at first.
+    Ethernet,
+    /// IPv6 over Ethernet. No host knows another's MAC address at first.
+    EthernetV6,
+    /// IPv4 over Ethernet, on which the hosts also configure IPv6 (knob `ip.autoconfiguration`).
+    Autoconfigured,
+}
+
+impl Network {
+    const fn medium(self) -> Medium {
+        match self {
+            Self::Packets => Medium::Ip,
+            Self::Ethernet | Self::EthernetV6 | Self::Autoconfigured => Medium::Ethernet,
+        }
+    }
+
+    /// The address of host `number` for the client's connections.
+    fn address(self, number: u8) -> IpAddr {
+        match self {
+            Self::Packets | Self::Ethernet | Self::Autoconfigured => {
+                Ipv4Addr::new(10, 0, 0, number).into()
+            }
+            Self::EthernetV6 => v6(number.into()).into(),
+        }
+    }
+}
+
+/// The address in the IPv6 network of host, client and attacker whose last 64 bits are `number`.
+pub fn v6(number: u64) -> Ipv6Addr {
+    Ipv6Addr::from_bits(0xfd << 120 | u128::from(number))
+}
+
+/// Number of the host under attack: the last part of its addresses and of its MAC address.
+const HOST_NUMBER: u8 = 1;
+/// The client's number.
+const CLIENT_NUMBER: u8 = 2;
+/// The attacker's number.
+pub const STRANGER_NUMBER: u8 = 3;
 
 /// The host under attack.
 pub const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -93,9 +137,11 @@ struct End {
 }
 
 impl End {
-    fn new(medium: Medium, address: Ipv4Addr, mac: MacAddress, config: &Config) -> Self {
+    fn new(network: Network, number: u8, mac: MacAddress, config: &Config) -> Self {
+        let mut config = config.clone();
+        config.ip.autoconfiguration = network == Network::Autoconfigured;
         let port = Port {
-            medium,
+            medium: network.medium(),
             arrived: VecDeque::new(),
             current: Vec::new(),
             lent: Vec::new(),
@@ -103,16 +149,21 @@ impl End {
         };
         let interface = Interface {
             mac,
-            address: IpAddr::V4(address),
+            address: Ipv4Addr::new(10, 0, 0, number).into(),
             prefix_len: 8,
             gateway: None,
             capabilities: port.capabilities(),
         };
-        let stack = Stack::new(config, interface, [mac.0[5]; 16]);
-        Self {
-            stack: stack.expect("the configuration is sound"),
-            port,
+        let stack = Stack::new(&config, interface, [mac.0[5]; 16]);
+        let mut stack = stack.expect("the configuration is sound");
+        if network == Network::EthernetV6 {
+            let added = stack.add_address(Subnet {
+                address: network.address(number),
+                prefix_len: 64,
+            });
+            added.expect("there is room for an address");
         }
+        Self { stack, port }
     }
 
     /// Calls `turn` until nothing is left to do now, but at most 100 times.
@@ -179,25 +230,25 @@ pub struct Arena {
     pub toll: Toll,
     /// Peaks so far.
     pub peaks: Peaks,
+    network: Network,
     host: End,
     client: End,
     listeners: [(ListenerId, bool); 2],
     served: Vec<Served>,
     client_transfers: ClientTransfers,
-    /// Packets in flight between host and client, soonest first.
-    flying: VecDeque<(Instant, Ipv4Addr, Vec<u8>)>,
-    /// Packets for addresses other than the client's.
+    /// Frames in flight between host and client, with the number of their receiver, soonest first.
+    flying: VecDeque<(Instant, u8, Vec<u8>)>,
+    /// Frames of the host that the attacker receives: all that are not only for the client.
     replies: Vec<Vec<u8>>,
     walked_before: u64,
 }
 
 impl Arena {
-    /// Creates a host with the knobs `config` on a link of the kind `medium`. The client has the
-    /// default knobs.
-    pub fn new(config: &Config, medium: Medium) -> Self {
-        let mut host = End::new(medium, HOST, HOST_MAC, config);
+    /// Creates a host with the knobs `config` in `network`. The client has the default knobs.
+    pub fn new(config: &Config, network: Network) -> Self {
+        let mut host = End::new(network, HOST_NUMBER, HOST_MAC, config);
         let mut listen = |port: u16| {
-            let at = SocketAddr::from((HOST, port));
+            let at = SocketAddr::new(network.address(HOST_NUMBER), port);
             let listener = host.stack.tcp_listen(at, ListenOptions::default());
             listener.expect("nobody listens there")
         };
@@ -207,8 +258,9 @@ impl Arena {
             rng: Rng::seeded(1),
             toll: Toll::default(),
             peaks: Peaks::default(),
+            network,
             host,
-            client: End::new(medium, CLIENT, CLIENT_MAC, &Config::default()),
+            client: End::new(network, CLIENT_NUMBER, CLIENT_MAC, &Config::default()),
             listeners,
             served: Vec::new(),
             client_transfers: ClientTransfers {
@@ -235,7 +287,25 @@ impl Arena {
         all.find(|row| row.0 == name).map_or(0, |row| row.1)
     }
 
-    /// Delivers an IP packet of the attacker.
+    /// Delivers an IPv6 packet of the attacker over Ethernet.
+    pub fn inject_v6(&mut self, packet: &[u8]) {
+        let (header, _) = Ipv6Header::parse(packet).expect("the attacker's headers are whole");
+        let dst = match header.dst.octets() {
+            [0xff, .., a, b, c, d] => MacAddress([0x33, 0x33, a, b, c, d]),
+            _ => HOST_MAC,
+        };
+        let mut frame = vec![0; EthernetHeader::LEN];
+        EthernetHeader {
+            dst,
+            src: STRANGER_MAC,
+            ether_type: EtherType::Ipv6,
+        }
+        .write(&mut frame);
+        frame.extend_from_slice(packet);
+        self.inject_frame(&frame);
+    }
+
+    /// Delivers an IPv4 packet of the attacker.
     pub fn inject(&mut self, packet: &[u8]) {
         match self.host.port.medium {
             Medium::Ip => self.inject_frame(packet),
@@ -306,7 +376,7 @@ impl Arena {
     pub fn clients_numbers(&mut self) -> Option<(u16, Info)> {
         let id = self.client_transfers.reads?;
         let port = self.client.stack.tcp_ends(id).ok()?.0.port();
-        let peer = SocketAddr::from((CLIENT, port));
+        let peer = SocketAddr::new(self.network.address(CLIENT_NUMBER), port);
         let now = self.now;
         let stack = &mut self.host.stack;
         let served = self.served.iter().map(|served| served.id);
@@ -319,8 +389,9 @@ impl Arena {
     /// The client opens its two connections.
     pub fn connect_client(&mut self) {
         let now = self.now;
+        let host = self.network.address(HOST_NUMBER);
         let mut open = |port: u16| {
-            let at = SocketAddr::from((HOST, port));
+            let at = SocketAddr::new(host, port);
             let options = ConnectOptions::default();
             self.client.stack.tcp_connect(at, None, options, now).ok()
         };
@@ -352,7 +423,7 @@ impl Arena {
             let Some((_, to, packet)) = self.flying.pop_front() else {
                 break;
             };
-            let end = if to == CLIENT {
+            let end = if to == CLIENT_NUMBER {
                 &mut self.client
             } else {
                 &mut self.host
@@ -370,14 +441,24 @@ impl Arena {
         self.answer_events();
         self.host.turn(self.now);
         while let Some(frame) = self.host.port.sent.pop_front() {
-            let to_client = match self.host.port.medium {
-                Medium::Ip => destination(&frame) == Some(CLIENT),
-                Medium::Ethernet => EthernetHeader::parse(&frame)
-                    .is_ok_and(|(link, _)| link.dst == CLIENT_MAC || link.dst.is_broadcast()),
+            let (for_client, for_others) = match self.host.port.medium {
+                Medium::Ip => {
+                    let is_clients = destination(&frame) == Some(CLIENT);
+                    (is_clients, !is_clients)
+                }
+                Medium::Ethernet => match EthernetHeader::parse(&frame) {
+                    Ok((link, _)) if link.dst.is_unicast() => {
+                        (link.dst == CLIENT_MAC, link.dst != CLIENT_MAC)
+                    }
+                    _ => (true, true),
+                },
             };
-            if to_client {
-                self.flying.push_back((self.now + DELAY, CLIENT, frame));
-            } else {
+            if for_client {
+                let frame = frame.clone();
+                self.flying
+                    .push_back((self.now + DELAY, CLIENT_NUMBER, frame));
+            }
+            if for_others {
                 self.replies.push(frame);
             }
         }
@@ -453,7 +534,7 @@ impl Arena {
         }
         self.client.turn(now);
         for packet in self.client.port.sent.drain(..) {
-            self.flying.push_back((now + DELAY, HOST, packet));
+            self.flying.push_back((now + DELAY, HOST_NUMBER, packet));
         }
     }
 
@@ -520,4 +601,11 @@ pub fn tcp_of(packet: &[u8]) -> Option<(Ipv4Header, TcpHeader, usize)> {
     }
     let (header, text) = TcpHeader::parse(segment).ok()?;
     Some((ip, header, text.len()))
+}
+
+/// The IPv6 header of a frame, and everything after it.
+pub fn v6_of(frame: &[u8]) -> Option<(Ipv6Header, &[u8])> {
+    let (ethernet, packet) = EthernetHeader::parse(frame).ok()?;
+    let is_v6 = ethernet.ether_type == EtherType::Ipv6;
+    Ipv6Header::parse(packet).ok().filter(|_| is_v6)
 }

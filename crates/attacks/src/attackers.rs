@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Packets that an attacker sends in a millisecond.
-const RATE: u32 = 20;
+pub const RATE: u32 = 20;
 /// Number of scripted peers in an attack that makes the host hold memory.
 const CAMPERS: u16 = 32;
 /// The port of a single scripted peer.

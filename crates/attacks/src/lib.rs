@@ -9,7 +9,9 @@
 
 mod arena;
 mod attackers;
+mod attackers_v6;
 mod forge;
+mod forge_v6;
 mod page;
 #[cfg(test)]
 mod tests;
@@ -18,10 +20,10 @@ pub use page::{attacks_json, attacks_markdown, attacks_text};
 
 use std::fmt;
 
-use fullpipe::{Config, device::Medium};
+use fullpipe::Config;
 use fullpipe_pool::{Duration, knobs::nearest};
 
-use arena::{Arena, Peaks, Toll};
+use arena::{Arena, Network, Peaks, Toll};
 use attackers::{Attacker, SackReport};
 
 /// Number of the step at which the client connects, half a second after the attack begins.
@@ -62,18 +64,18 @@ pub struct AttackRow {
     pub counters: Vec<(&'static str, u64)>,
 }
 
-/// An attack: its name, its length in steps, the step at which the client connects, the
-/// kind of link, its attacker, and the counters to report.
+/// An attack: its name, its length in steps, the step at which the client connects, its network,
+/// its attacker, and the counters to report.
 struct Attack {
     name: &'static str,
     length: u32,
     client_at: u32,
-    medium: Medium,
+    network: Network,
     attacker: fn() -> Attacker,
     counters: &'static [&'static str],
 }
 
-const ATTACKS: [Attack; 22] = [
+const ATTACKS: [Attack; 31] = [
     attack("none", || Box::new(|_, _| ()), &[]),
     attack(
         "SYN flood, many addresses",
@@ -200,6 +202,51 @@ const ATTACKS: [Attack; 22] = [
             &["TcpExtTCPAbortOnTimeout", "TcpExtTCPAbortOnMemory"],
         )
     },
+    over_v6(attack(
+        "IPv6: SYN flood, on-link addresses",
+        attackers_v6::syn_flood,
+        &["TcpExtSyncookiesSent", "ArpOutRequests"],
+    )),
+    over_v6(attack(
+        "IPv6: echo requests, on-link addresses",
+        attackers_v6::echo_requests,
+        &["IcmpOutEchoReps", "ArpOutRequests"],
+    )),
+    over_v6(attack(
+        "IPv6: neighbour solicitations, on-link addresses",
+        attackers_v6::solicitations,
+        &["ArpReplyQueueFull", "ArpTableFull"],
+    )),
+    over_v6(attack(
+        "IPv6: fragments without end, one address",
+        || attackers_v6::fragments_without_end(false),
+        &["FragmentEvicted"],
+    )),
+    over_v6(attack(
+        "IPv6: fragments without end, many addresses",
+        || attackers_v6::fragments_without_end(true),
+        &["FragmentEvicted"],
+    )),
+    over_v6(attack(
+        "IPv6: fragments in small pieces",
+        attackers_v6::fragments_in_small_pieces,
+        &["FragmentTooManyPieces", "FragmentOfGivenUp"],
+    )),
+    over_v6(attack(
+        "IPv6: redirects of the client's packets",
+        attackers_v6::redirects,
+        &["IcmpUnwanted"],
+    )),
+    autoconfigured(attack(
+        "IPv6: router advertisements, many routers and prefixes",
+        attackers_v6::router_advertisements,
+        &["RaTableFull"],
+    )),
+    autoconfigured(attack(
+        "IPv6: claims of the host's new addresses",
+        attackers_v6::claims_of_addresses,
+        &["NdDuplicate"],
+    )),
 ];
 
 const fn attack(
@@ -211,7 +258,7 @@ const fn attack(
         name,
         length: LENGTH,
         client_at: HEAD_START,
-        medium: Medium::Ip,
+        network: Network::Packets,
         attacker,
         counters,
     }
@@ -220,7 +267,23 @@ const fn attack(
 /// Returns `attack` on an Ethernet, where neither host knows the other's MAC address.
 const fn on_link(attack: Attack) -> Attack {
     Attack {
-        medium: Medium::Ethernet,
+        network: Network::Ethernet,
+        ..attack
+    }
+}
+
+/// Returns `attack` on an Ethernet on which the client uses IPv6.
+const fn over_v6(attack: Attack) -> Attack {
+    Attack {
+        network: Network::EthernetV6,
+        ..attack
+    }
+}
+
+/// Returns `attack` on an Ethernet on which the client uses IPv4, and the hosts configure IPv6.
+const fn autoconfigured(attack: Attack) -> Attack {
+    Attack {
+        network: Network::Autoconfigured,
         ..attack
     }
 }
@@ -279,7 +342,7 @@ fn play(attack: &Attack) -> AttackRow {
     for (name, value) in KNOBS {
         config.set(name, value).expect("a knob");
     }
-    let mut arena = Arena::new(&config, attack.medium);
+    let mut arena = Arena::new(&config, attack.network);
     let mut attacker = (attack.attacker)();
     arena.reset_cost();
     let mut growth: Option<(u32, u32)> = None;

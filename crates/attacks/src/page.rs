@@ -60,7 +60,8 @@ An attacked host serves an honest client. The client has a delay of 5 ms to the 
 minute after it for attacks that occupy memory), writes 2 MiB, reads 2 MiB, and verifies each byte that it reads. *Transfer beside it* is\n\
 the time of this transfer. Attackers send 20 packets per millisecond for 2 s; attacks that occupy memory last ten minutes. The server closes a\n\
 connection that makes no progress for 5 s. Attacks from on-link addresses are on an Ethernet, where neither host knows the other's\n\
-link address at first; the other links have no link addresses.\n\
+link address at first; the other links have no link addresses. In attacks whose name begins with IPv6 the client uses IPv6, except in the last two:\n\
+there it uses IPv4, and the hosts form IPv6 addresses from router advertisements.\n\
 \n\
 *Peak blocks* is the largest number of blocks of packet memory used or reserved, of 256. *Blocks left* is the number after the attack.\n\
 *Peak ranges* is the largest number of ranges for reassembly, of 1,024. *Peak pieces* is the largest number of ranges recorded for\n\

@@ -96,6 +96,38 @@ fn floods_from_on_link_addresses_shut_out_no_client_that_was_unknown_before() {
 }
 
 #[test]
+fn attacks_over_ipv6_shut_out_no_client() {
+    let alone = row("none").client.expect("it got through");
+    // As over IPv4: two round trips of 10 ms for neighbour discovery, one for the cookie, and
+    // 10 ms more.
+    let most = alone + Duration::from_millis(40);
+    let names = ATTACKS.iter().map(|attack| attack.name);
+    let over_v6: Vec<_> = names.filter(|name| name.starts_with("IPv6: ")).collect();
+    assert_eq!(over_v6.len(), 9);
+    for name in over_v6 {
+        let attack = row(name);
+        endured(&attack);
+        assert!(attack.client.is_some_and(|took| took <= most), "{attack:?}");
+        assert!(attack.toll.walked_for_one <= 200, "{attack:?}");
+    }
+}
+
+/// A host gives up an address after a duplicate, and forms another one at most three times
+/// (RFC 7217 §5), for its link-local address and for one prefix.
+#[test]
+fn claims_of_addresses_and_floods_of_routers_are_bounded() {
+    let claims = row("IPv6: claims of the host's new addresses");
+    assert!(
+        (1..=8).contains(&counted(&claims, "NdDuplicate")),
+        "{claims:?}"
+    );
+    let routers = row("IPv6: router advertisements, many routers and prefixes");
+    assert!(counted(&routers, "RaTableFull") > 70_000, "{routers:?}");
+    let redirects = row("IPv6: redirects of the client's packets");
+    assert_eq!(counted(&redirects, "IcmpUnwanted"), redirects.toll.packets);
+}
+
+#[test]
 fn every_forged_cookie_is_refused() {
     let forged = row("forged cookies");
     endured(&forged);
