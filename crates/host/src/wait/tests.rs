@@ -16,6 +16,7 @@ use fullpipe::{
 
 use super::*;
 use crate::device::HostDevice;
+use crate::names::NameHolder;
 
 struct Silent(UnixDatagram);
 
@@ -49,7 +50,8 @@ fn driver() -> Driver {
         capabilities: device.capabilities(),
     };
     let stack = Stack::new(&Config::default(), interface, [7; 16]).expect("it is sound");
-    Driver::new(stack, Box::new(device), None).expect("the kernel gives a descriptor")
+    let names = NameHolder::new(Vec::new(), [7; 16]);
+    Driver::new(stack, Box::new(device), None, names).expect("the kernel gives a descriptor")
 }
 
 fn never(_: &mut Stack, _: Instant) -> Option<()> {
