@@ -208,7 +208,7 @@ fn a_capture_of_a_kernel_gives_the_setting_and_the_time() {
     for part in [
         "Limited by  the send buffer: SO_SNDBUF",
         "Change      leave SO_SNDBUF unset",
-        "Gives       0.4",
+        "Gives       a transfer time of 0.4",
         "Twin        an experiment",
     ] {
         assert!(text.contains(part), "{part}: {text}");

@@ -11,7 +11,7 @@ mod table;
 use fullpipe_diagnose::inferred::{Confidence, DirectionInference, Inferred, LossReason, infer};
 use fullpipe_pool::Duration;
 use fullpipe_sim::link::{Direction, FrameLoss, LinkCounters};
-use fullpipe_sim::{HostId, Seed, WorldPlan};
+use fullpipe_sim::{Family, HostId, Seed, WorldPlan};
 
 use capture::Captured;
 use drawn::{KINDS, Kind, Ran};
@@ -29,9 +29,13 @@ const OF_EACH: u64 = 4;
 
 /// A random world of two hosts, as the soak test draws it; `None` if the world has more links or an
 /// end that vanishes. The rules of the world are removed, because they drop frames outside links.
+/// All flows have IPv4, because damage and ICMP errors are inferred only from frames of IPv4.
 fn pair(seed: u64) -> Option<WorldPlan> {
     let mut plan = WorldPlan::draw(Seed(seed));
     plan.rules.clear();
+    for flow in &mut plan.flows {
+        flow.family = Family::V4;
+    }
     let vanishes = format!("{:?}", plan.flows).contains("Vanish");
     (plan.links.len() == 1 && !vanishes).then_some(plan)
 }
