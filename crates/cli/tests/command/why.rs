@@ -209,7 +209,7 @@ fn a_capture_of_a_kernel_gives_the_setting_and_the_time() {
         "Limited by  the send buffer: SO_SNDBUF",
         "Change      leave SO_SNDBUF unset",
         "Gives       a transfer time of 0.4",
-        "Twin        an experiment",
+        "Twin        a simulation fitted",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
