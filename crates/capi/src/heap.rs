@@ -13,7 +13,7 @@ mod tests;
 /// Granularity of sizes, and the alignment of every block.
 pub(crate) const UNIT: usize = 2 * size_of::<usize>();
 
-/// A free block, written into its own first bytes.
+/// The header of a free block, at the block's start.
 struct Free {
     size: usize,
     /// The next free block, at a higher address; null at the end.
@@ -73,8 +73,8 @@ impl Heap {
             let (bytes, next) = unsafe { ((*free).size, (*free).next) };
             let gap = (free as usize).next_multiple_of(layout.align()) - free as usize;
             if gap <= bytes && size <= bytes - gap {
-                // `gap` is a multiple of the unit: blocks begin at multiples of the unit, and so does
-                // every larger alignment.
+                // `gap` is a multiple of the unit, because the block's start and its aligned start
+                // are.
                 return self.take(before, free, gap, size);
             }
             (before, free) = (free, next);

@@ -167,7 +167,7 @@ fn segments(log: &SegmentLog, seen: &ObservedConnection) -> Records {
     }
 }
 
-/// Returns the periods with one limit, with the payload of each.
+/// Returns the periods in which the limit did not change, each with its payload.
 fn limits(seen: &ObservedConnection) -> Records {
     let bands = &seen.bands;
     Records {

@@ -25,7 +25,7 @@ pub struct TwinAnswer {
 
 /// Fits an experiment to the connection that [`Connections`] kept whole, and explains this twin. For
 /// each buffer, `recorded` says if a program set its size or if the system tunes the size up to a cap.
-/// A recording of the sockets gives this answer; without one, it is `None`. Returns `None` if no
+/// Only a recording of the sockets shows this: without a recording `recorded` is `None`. Returns `None` if no
 /// connection was kept whole. After `progress` returned `ControlFlow::Break`, the answer has no twin
 /// or no explanation.
 pub fn twin(

@@ -1,5 +1,5 @@
-//! `fullpipe lab` except `run`: lists, checks and writes experiments, and prints advice and
-//! attacks.
+//! `fullpipe lab` except `run`: lists, checks and writes experiments, and prints advice and the cost
+//! of attacks.
 //!
 //! Rule: a wrong request is refused before anything runs. `lab_run` runs experiments.
 

@@ -444,8 +444,8 @@ impl Client {
         self.state = State::Init { until: now + wait };
     }
 
-    /// Handles an ARP packet of another host that uses this host's address or, while this host
-    /// still probes the address, asks for it.
+    /// Handles an ARP packet of another host that uses this host's address, or that probes the
+    /// address while this host still probes it.
     fn on_arp(&mut self, packet: &ArpPacket, now: Instant) {
         if packet.sender_mac == self.settings.mac {
             return;

@@ -9,7 +9,7 @@ use fullpipe::{Duration, Instant, Interface};
 
 use crate::options::{Options, code};
 
-/// Largest number of routers that a lease keeps, and of name servers.
+/// Largest number of routers of a lease, and largest number of its name servers.
 const LIST_MAX: usize = 8;
 /// Least MTU of IPv4. RFC 791.
 const MTU_MIN: u16 = 68;

@@ -167,8 +167,8 @@ fn starved(silence: &Silence) -> Vec<MemoryWait> {
     silence.waiting.iter().filter(long).copied().collect()
 }
 
-/// Returns the user timeout to set, and its derivation. The timeout is the longest silence of a
-/// live peer ([`patience`]), and at least [`LEAST`] if no other connection needs the memory.
+/// Returns the user timeout to set, and its derivation. The timeout is the longest silence that a
+/// live peer may have ([`patience`]), and at least [`LEAST`] if no other connection needs the memory.
 fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
     let tcp = &host.config.tcp;
     let least_us = patience(silence.rto, tcp).as_micros();

@@ -45,8 +45,8 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     search.twin.work().allow(SINGLES);
     let mut clues = search.clues.clone();
     let all = with_all_resources(search, &[], &mut clues, &search.base)?;
-    // Rule out all resources at once only if their run is identical to the unchanged run. In a
-    // different run, helpful and harmful changes may cancel each other out.
+    // Rule out all resources at once only if their run is identical to the unchanged run. If the
+    // runs differ, helpful and harmful changes may cancel each other out.
     let is_same = |gain: &Gain| gain.speed.is_same(&search.base);
     // If all resources together have no effect, a single one rarely has one, and is run last.
     let (mut alone, late) = match all {
@@ -335,9 +335,9 @@ fn fewest(search: &Search<'_>, whole: Gain) -> Result<Gain, TwinFailure> {
     without_groups(search, &whole, whole.clone(), half, seeds)
 }
 
-/// Returns `best`, a part of the combination `whole`, without the levers that are not needed to keep
-/// the gain of `whole`, in runs of `seeds` seeds. Groups of `size` levers are removed first, so that
-/// few runs remove most levers. Then groups of half the size are removed, and so on.
+/// Returns `best`, a part of the combination `whole`, without unnecessary levers: those without
+/// which the gain of `whole` remains. Each run has `seeds` seeds. Groups of `size` levers are removed
+/// first, so that few runs remove most levers. Then groups of half the size are removed, and so on.
 fn without_groups(
     search: &Search<'_>,
     whole: &Gain,

@@ -2,7 +2,7 @@
 //! connection.
 //!
 //! Rule: each function changes one property of the best candidate so far. A function returns no
-//! candidate if the segments determine its property.
+//! candidate if the segments of the capture show the value of the property.
 
 use fullpipe_scenario::units::grouped;
 use fullpipe_tcp::Limit;

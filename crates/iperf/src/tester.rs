@@ -16,7 +16,7 @@ use crate::{
 /// Silence of a peer after which its test is aborted.
 pub(crate) const SILENCE: Duration = Duration::from_secs(10);
 
-/// A client or a server in the turn loop of a program.
+/// A client or a server, called by a program after each turn of its stack.
 pub trait Tester {
     /// Reads, writes and checks the time. Call it after each turn of the stack, and again at
     /// once after [`Event::Ended`].
@@ -49,9 +49,9 @@ pub struct TestPlan {
     pub reverse: bool,
     /// A TCP client announces its test in a header. A reversed test always has a header.
     ///
-    /// Without a header, more packet memory is left for sending: the stock server answers a header
-    /// with 28 bytes, and the receive window that then opens reserves half of a pool of 36 blocks
-    /// of 196 bytes. The iperf of NuttX sends no header either. The stock server does not count the
+    /// Without a header, more packet memory is left for sending. The stock server answers a header
+    /// with 28 bytes. Once the client has received payload, its receive window takes half of a pool
+    /// of 36 blocks of 196 bytes. The iperf of NuttX sends no header either. The stock server does not count the
     /// first four bytes of a test without a header.
     pub sends_header: bool,
 }

@@ -85,8 +85,8 @@ impl KernelHosts {
         Ok((hosts, ends))
     }
 
-    /// On each host, sets the peer's MAC address, if the hosts are acquainted, and the first
-    /// windows of the host's connections, if the plan has any.
+    /// Sets up the neighbour entry and the route of each host: the peer's MAC address, if the hosts
+    /// know each other from the start, and the initial windows, if the plan has them.
     fn introduce(&self, plan: &KernelPlan) -> io::Result<()> {
         let mut macs = Vec::new();
         for side in &self.sides {

@@ -65,9 +65,10 @@ pub struct LabAdviseArguments {
 /// Print the verdicts of rows, or what each change of a setting would do
 ///
 /// With --matrix every lever of a row is tried. A lever is one thing that somebody could change: a buffer, a window,
-/// a rule, the applications, a processor, or the path. The row is run again with each lever at about twice its value,
-/// and at as much as the row can use. The gains in goodput are printed, the largest first. Further runs change all
-/// resources of the hosts at once, alone and with each rule, to find levers that only help together. The first line
+/// a rule such as Nagle's algorithm, the applications, a processor, or the path. The row is run again with each lever
+/// at about twice its value, and at as much as the row can use. The gains in goodput are printed, the largest first.
+/// Further runs change all resources of the hosts at once, and all resources with one rule, to find levers that only
+/// help together. The first line
 /// has the number of runs; if chance affects the results, each change is run with five seeds.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -144,8 +145,8 @@ pub struct TryArguments {
     /// Host profile: default, nuttx, unet3, netburner or linux
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
-    /// A setting of the host, or with the prefix `peer.`, `link.` or `workload.` of the other end, the path or the
-    /// application; with an experiment, a setting as `lab run` takes it; repeatable
+    /// A setting of the host. The prefix `peer.` means the other end, `link.` the path, and `workload.` the application.
+    /// With an experiment, a setting as `lab run` takes it; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
     /// Direction of the transfer, seen from the host
@@ -173,11 +174,11 @@ pub struct TryArguments {
 
 /// Find the smallest buffers and packet memory for a path, in the simulator
 ///
-/// One knob is changed at a time, while the host has ample of everything else. The output has the smallest setting
-/// that gives 95 % of what the path carries after slow start, and the goodput of smaller settings, for buffers and
-/// packet memory, sending and receiving, under the names of the preset's system. If no setting gives 95 %, the output
-/// has the limit, and the smallest setting that gives 95 % of the best goodput. Memory that is given is not searched
-/// but divided between sending and receiving. An experiment can give the path's rate, round trip and loss, and the
+/// One knob is changed at a time, while the host has ample of everything else: the buffers, then the packet memory, for
+/// sending and for receiving. For each knob the output has the smallest setting that gives 95 % of what the path
+/// carries after slow start, and the goodput of smaller settings. If no setting gives 95 %, the output has the limit,
+/// and the smallest setting that gives 95 % of the best goodput. With `--memory`, that memory is divided between sending
+/// and receiving. An experiment can give the path's rate, round trip and loss, and the
 /// preset.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \

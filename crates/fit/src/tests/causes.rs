@@ -1,4 +1,4 @@
-//! Tests of the causes that explanations of twins name. A capture may not show which of two
+//! Tests of the causes that are named for twins (experiments fitted to captures). A capture may not show which of two
 //! settings applies, or the path may cost more time than a setting of a host can save.
 
 use std::ops::ControlFlow;

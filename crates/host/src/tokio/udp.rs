@@ -27,8 +27,8 @@ impl UdpSocket {
         udp::UdpSocket::bind(runtime, local).map(Self)
     }
 
-    /// Opens a socket that receives the datagrams to `ip` for which no other socket is bound, to
-    /// any port; see `Stack::udp_bind_all_ports`.
+    /// Opens a socket for every port of `ip`. It receives the datagrams for which no other socket is
+    /// bound; see `Stack::udp_bind_all_ports`.
     ///
     /// # Errors
     /// Fails if there is such a socket already, or the stack has no free socket.

@@ -19,8 +19,8 @@ pub struct WhatIfTally {
     agree: usize,
     /// Numbers of cases: advice helps; advice is neutral; advice makes the transfer slower.
     effects: [usize; 3],
-    /// Absolute errors, sorted: first of predictions from captures, then from simulated
-    /// experiments.
+    /// Absolute errors of the predictions from captures, and of those from simulated experiments;
+    /// both lists are sorted.
     errors: [Vec<f64>; 2],
 }
 

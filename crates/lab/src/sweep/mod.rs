@@ -98,7 +98,7 @@ pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepErro
     Ok(())
 }
 
-/// Lists the quantities that have published figures as chosen columns. Without this their columns
+/// Adds the quantities that have published figures to the chosen columns. Otherwise their columns
 /// would vanish: a quantity that was not chosen has a column only if it has a published figure, and
 /// the sweep removes these figures.
 fn keep_columns(experiment: &mut Experiment) {

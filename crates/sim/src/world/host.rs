@@ -37,8 +37,8 @@ pub(super) struct Host {
     /// The listeners for IPv4 and for IPv6.
     listeners: [Option<ListenerId>; 2],
     /// The later of two times: when the stack last made a frame without a TCP segment, and when
-    /// such a frame last left the device. A frame that is not checked is not parsed when it is
-    /// made, so it counts as a frame without a TCP segment.
+    /// such a frame last left the device. While checks are off, frames are not parsed when they are
+    /// made, so each counts as a frame without a TCP segment.
     pub spoke_other: Option<Instant>,
     /// The load of the receive ring and the processor; `None` if the host receives no datagrams.
     pub receiver: Option<ReceiverLoad>,

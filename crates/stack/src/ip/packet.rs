@@ -56,9 +56,9 @@ impl IpHeader {
         }
     }
 
-    /// Returns the header of a whole datagram with `len` bytes of payload and codepoint `ecn`,
-    /// whose first fragment has this header. If the length does not fit the field, it is the
-    /// largest value.
+    /// Returns this header, that of a first fragment, as the header of the whole datagram with `len`
+    /// bytes of payload and codepoint `ecn`. If the length does not fit the field, it is the largest
+    /// value.
     #[cfg(feature = "fragments")]
     pub(crate) fn of_whole(self, len: u16, ecn: Ecn) -> Self {
         match self {

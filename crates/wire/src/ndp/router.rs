@@ -156,8 +156,8 @@ pub enum RouterOption<'a> {
     Prefix(PrefixInformation),
     /// DNS servers. RFC 8106 §5.1.
     DnsServers {
-        /// Time in seconds for which the servers may be asked. `u32::MAX` means for ever, and 0
-        /// means no longer.
+        /// Time in seconds for which the servers may be asked; `u32::MAX` stands for ever. With 0
+        /// they may not be asked any more.
         lifetime_s: u32,
         /// The servers' addresses.
         servers: DnsServers<'a>,

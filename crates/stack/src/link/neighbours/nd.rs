@@ -149,8 +149,8 @@ impl Neighbours {
             // Nobody has looked the neighbour up since it failed.
             NeighbourState::Failed { .. } => return Ok(()),
         };
-        // Any sender can set the flag. It confirms nothing unless this host has sent a
-        // solicitation.
+        // Believe the flag Solicited only if this host has sent a solicitation, because any sender
+        // can set the flag.
         let is_asked = matches!(
             self.entries[index].state,
             NeighbourState::Incomplete { sent, .. } | NeighbourState::Refreshing { sent, .. }

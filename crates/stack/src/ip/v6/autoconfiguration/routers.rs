@@ -76,7 +76,7 @@ impl Routers {
         self.0.iter().map(|known| known.until).min()
     }
 
-    /// Returns the router to use after `present`.
+    /// Returns the router to use now, if `present` was used so far.
     pub(super) fn choose(
         &self,
         present: Option<Ipv6Addr>,
@@ -86,7 +86,8 @@ impl Routers {
             let is_present = Some(router.address) == present;
             (!has_failed(router.address), router.preference, is_present)
         };
-        // Of equal routers, `max_by_key` returns the last one; the oldest comes first here.
+        // Reverse the order, because of equal routers `max_by_key` returns the last one, and the
+        // oldest is to be used.
         let best = self.0.iter().rev().max_by_key(rank);
         best.map(|router| router.address)
     }
