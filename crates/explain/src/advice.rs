@@ -22,8 +22,8 @@ use crate::{
 const PRECISE: f64 = 1.05;
 /// Most values that are tried for one setting.
 const MOST_STEPS: usize = 9;
-/// The value of a buffer that no application has set.
-const UNSET: &str = "unset";
+/// Value of the setting of a buffer that no application has set.
+pub const UNSET: &str = "unset";
 /// Number of first values that are guessed; later values come from bisection.
 const GUESSES: usize = 3;
 /// Factor by which a guess exceeds the computed need.

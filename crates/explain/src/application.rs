@@ -5,7 +5,10 @@ use crate::{
     lever::{Ample, Change, Lever, LeverKind, Place},
 };
 use fullpipe_pool::Duration;
-use fullpipe_scenario::experiment::{FlowPlan, LowWater, Setup, Stop};
+use fullpipe_scenario::{
+    experiment::{FlowPlan, LowWater, Setup, Stop},
+    units::rate_setting,
+};
 use fullpipe_sim::{Pace, app::ReadPlan};
 
 /// Numbers of connections that are tried in place of one.
@@ -93,7 +96,7 @@ fn datagrams(flow: &FlowPlan) -> Vec<Lever> {
     let Pace::Rate { bps, tick } = flow.datagram_plan().pace else {
         return Vec::new();
     };
-    let rates = [1, 2, OFFERED].map(|times| format!("{}bit", bps.saturating_mul(times)));
+    let rates = [1, 2, OFFERED].map(|times| rate_setting(bps.saturating_mul(times)));
     let mut levers = vec![lever(flow, Cause::APPLICATION, "rate", rates)];
     if !tick.is_zero() {
         let ticks = [tick.to_string(), (tick / 2).to_string(), "1us".into()];

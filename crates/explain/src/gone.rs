@@ -209,7 +209,7 @@ fn proof(setup: &Setup, silence: &Silence) -> VerdictParts {
     };
     let mut because = vec![
         format!(
-            "{} then expired without an ACK.",
+            "After that, {} expired without an ACK.",
             counted(silence.timeouts, "retransmission timeout")
         ),
         format!(

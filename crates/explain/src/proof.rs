@@ -5,15 +5,15 @@
 
 use fullpipe_scenario::{
     Outcome, Played, Setup, Shares,
-    experiment::HostPlan,
+    experiment::{HostPlan, RELIEFS},
     units::{seconds_text, three_digits},
 };
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use crate::{
-    advice::{self, Advised},
+    advice::{self, Advised, UNSET},
     find::{Found, refuted},
-    lever::Place,
+    lever::{Lever, Place},
     search::{Gain, Search, WORTH},
     shown_by::BUSY,
     wording::{self, counted, either, listed, percent, waits_for},
@@ -156,7 +156,7 @@ fn marks(setup: &Setup, played: &Played) -> Option<String> {
 }
 
 /// States a change and its result: `With SO_SNDBUF = 65536 on ..., the simulated goodput rises by
-/// 830 %.` Of several changes that belong together, adds that each of them is needed.
+/// 830 %.` Of several changes that belong together, adds that fewer gain less.
 fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     let gained = gain.ratio - 1.0;
     let result = match gain.ends {
@@ -173,42 +173,73 @@ fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
             three_digits(gained.abs() * 100.0)
         ),
     };
-    let changes = changes(setup, search, gain);
-    let changes: Vec<_> = changes.iter().map(String::as_str).collect();
     let needed = match gain.places.len() {
-        1 => "",
-        2 => " Both changes are needed.",
-        _ => " All these changes are needed.",
+        1 => String::new(),
+        2 => " Each of the two changes alone gains less.".to_string(),
+        changes => format!(" If one of these {changes} changes is left out, the gain is smaller."),
     };
-    format!("With {}, {result}.{needed}", listed(&changes))
+    format!("{}, {result}.{needed}", change(setup, search, gain))
 }
 
-/// Lists the changes of a run with their hosts, named as the hosts' systems name them.
-fn changes(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<String> {
+/// Returns the change of a run with its hosts, named as the hosts' systems name it: `With SO_RCVBUF
+/// = 65536 on ...`, or `Without random losses of link ...`.
+fn change(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     let lever = &search.levers[gain.places[0]];
     match &lever.place {
         Place::Hosts(places) if lever.field == "cpu" => {
             let host = &setup.hosts[places[0]].name;
-            vec![format!("an infinitely fast processor on `{host}`")]
+            format!("With an infinitely fast processor on `{host}`")
         }
         Place::Link(..) | Place::Flow => {
             let all = gain.changes.iter();
-            let all = all.map(|change| format!("{} = {}", change.set, change.to));
-            all.collect()
+            let all: Vec<_> = all
+                .map(|change| format!("{} = {}", change.set, change.to))
+                .collect();
+            let all: Vec<_> = all.iter().map(String::as_str).collect();
+            match is_removed(lever, gain) {
+                true => format!(
+                    "Without {} ({})",
+                    wording::cause_with_place(setup, lever),
+                    listed(&all)
+                ),
+                false => format!("With {}", listed(&all)),
+            }
         }
-        Place::Hosts(_) => {
-            let settings = advice::settings(setup, search, gain);
-            let text = |at: &Advised| format!("{} = {}", at.setting.name, at.setting.wanted);
-            let each = settings.iter().enumerate().map(|(number, at)| {
-                let is_last = settings.get(number + 1).is_none_or(|next| next.on != at.on);
-                match is_last {
-                    true => format!("{} on `{}`", text(at), at.on),
-                    false => text(at),
-                }
-            });
-            each.collect()
+        Place::Hosts(_) => format!("With {}", of_hosts(&advice::settings(setup, search, gain))),
+    }
+}
+
+/// Returns true if a run takes an impairment of the path away, so that nothing of it is left.
+fn is_removed(lever: &Lever, gain: &Gain) -> bool {
+    let mut removed = RELIEFS.iter().filter(|relief| relief.is_removed);
+    removed.any(|relief| relief.name == lever.field) && gain.changes == lever.ample
+}
+
+/// Lists settings, those of one host together: ``a = 1 and b = 2 on `client`, and c = 3 on
+/// `server` ``.
+fn of_hosts(settings: &[Advised]) -> String {
+    let mut hosts: Vec<&str> = Vec::new();
+    for at in settings {
+        if !hosts.contains(&at.on.as_str()) {
+            hosts.push(&at.on);
         }
     }
+    let texts: Vec<_> = hosts
+        .iter()
+        .map(|host| {
+            let own = settings.iter().filter(|at| at.on == *host);
+            let own: Vec<_> = own
+                .map(|at| match at.setting.wanted.as_str() {
+                    UNSET => format!("{} {UNSET}", at.setting.name),
+                    wanted => format!("{} = {wanted}", at.setting.name),
+                })
+                .collect();
+            let own: Vec<_> = own.iter().map(String::as_str).collect();
+            format!("{} on `{host}`", listed(&own))
+        })
+        .collect();
+    let is_long = settings.len() > hosts.len();
+    texts.join(if is_long { ", and " } else { " and " })
 }
 
 /// Lists the resources that do not help if enlarged: one sentence for each host.
@@ -236,8 +267,10 @@ fn no_help(setup: &Setup, search: &Search<'_>, found: &Found) -> Vec<String> {
     let of_host = |(place, host): (usize, &HostPlan)| {
         let own = names.iter().filter(|(of, _)| *of == place);
         let own: Vec<_> = own.map(|(_, name)| name.as_str()).collect();
+        let own: Vec<_> = own.iter().map(|name| format!("only {name}")).collect();
+        let own: Vec<_> = own.iter().map(String::as_str).collect();
         let raised = either(&own);
-        (!own.is_empty()).then(|| format!("Raising {raised} on `{}` gains nothing.", host.name))
+        (!own.is_empty()).then(|| format!("On `{}`, raising {raised} gains nothing.", host.name))
     };
     setup.hosts.iter().enumerate().filter_map(of_host).collect()
 }

@@ -31,25 +31,9 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
             |place| used_up(setup, search, &search.levers[place]),
         );
     };
-    let levers: Vec<_> = best
-        .places
-        .iter()
-        .map(|place| &search.levers[*place])
-        .collect();
-    let words = each_once(levers.iter().map(|lever| words_of(lever)));
-    let settings = each_once(levers.iter().filter_map(|lever| present(setup, lever)));
-    let together = if words.len() > 1 { " together" } else { "" };
-    let mut text = format!(
-        "{}{}{together}",
-        listed(&words),
-        place_words(setup, levers[0])
-    );
-    if !settings.is_empty() {
-        text += &format!(": {}", settings.join(", "));
-    }
+    let mut text = cause_of(setup, search, best);
     if let Some(rival) = &found.rival {
-        let other = &search.levers[rival.places[0]];
-        text += &Comparison::of(rival, best).words(&cause_with_place(setup, other));
+        text += &Comparison::of(rival, best).words(&cause_of(setup, search, rival));
     }
     if let Some(fault) = &found.fault {
         let other = &search.levers[fault.places[0]];
@@ -60,6 +44,37 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
         };
     }
     text
+}
+
+/// Returns the causes that a run takes away together, each with its present settings: `the send
+/// buffer: SO_SNDBUF = 8192`.
+fn cause_of(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
+    let levers: Vec<_> = gain
+        .places
+        .iter()
+        .map(|place| &search.levers[*place])
+        .collect();
+    let causes = each_once(levers.iter().map(|lever| words_of(lever)));
+    let settings_of = |words: &str| {
+        let own = levers.iter().filter(|lever| words_of(lever) == words);
+        each_once(own.filter_map(|lever| present(setup, lever))).join(", ")
+    };
+    if let [only] = causes[..] {
+        let place = place_words(setup, levers[0]);
+        return match settings_of(only) {
+            settings if settings.is_empty() => format!("{only}{place}"),
+            settings => format!("{only}{place}: {settings}"),
+        };
+    }
+    let each: Vec<_> = causes
+        .iter()
+        .map(|words| match settings_of(words) {
+            settings if settings.is_empty() => (*words).to_string(),
+            settings => format!("{words} ({settings})"),
+        })
+        .collect();
+    let each: Vec<_> = each.iter().map(String::as_str).collect();
+    format!("{} together", listed(&each))
 }
 
 /// Compares the levers of two causes.

@@ -26,7 +26,7 @@ fn an_impairment_that_this_crate_does_not_know_is_named_by_its_own_row() {
     assert!(words.contains("truncated frames of link `path`"), "{words}");
     let because = found.parts.because.join(" ");
     assert!(
-        because.contains("With path.forward.truncation = 0, the simulated goodput rises by"),
+        because.contains("(path.forward.truncation = 0), the simulated goodput rises by"),
         "{because}"
     );
     assert!(Cause::all().any(|cause| cause.name == "truncation"));

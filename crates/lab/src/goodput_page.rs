@@ -75,19 +75,14 @@ fn chapter(page: &mut String, report: &Report) {
         let rows: Vec<_> = not_full.iter().filter(|row| limit(row) == name).collect();
         let labels: Vec<_> = rows.iter().map(|row| format!("`{}`", row.label)).collect();
         let parts = rows[0].verdict_parts();
-        let said = &parts.limited_by;
-        let sentence = said.strip_prefix(&format!("{name}. "));
-        let figure = sentence.or_else(|| Some(said.split_once(": ")?.1));
-        let figure = figure.unwrap_or_default();
-        let proof = format!("{figure}. {}", parts.because.join(" "));
-        let of = if rows.len() > 1 {
-            format!(" For example `{}`:", rows[0].label)
-        } else {
-            String::new()
+        let proof = format!("{}. {}", parts.limited_by, parts.because.join(" "));
+        let of = match rows.len() {
+            1 => "Limited by".to_string(),
+            _ => format!("For example `{}` is limited by", rows[0].label),
         };
         let _ = writeln!(
             page,
-            "- **{name}** \u{2013} {}.{of} {proof}",
+            "- **{name}** \u{2013} {}. {of} {proof}",
             labels.join(", ")
         );
     }

@@ -25,9 +25,13 @@ pub fn verdict_text(parts: &VerdictParts, layout: Layout) -> String {
     } = parts;
     let mut text = String::new();
     // Highlight the name of the limit, because most readers look only for this name.
-    let limit = limited_by.split_once(": ");
+    let ends = [": ", " (", ". "].map(|end| limited_by.find(end));
+    let limit = ends.into_iter().flatten().min();
     let limited_by = match limit.filter(|_| layout.colour) {
-        Some((limit, figure)) => format!("{}: {figure}", layout.paint(Tone::Limit, limit)),
+        Some(end) => {
+            let (limit, rest) = limited_by.split_at(end);
+            format!("{}{rest}", layout.paint(Tone::Limit, limit))
+        }
         None => limited_by.clone(),
     };
     layout.field(&mut text, "Limited by", &format!("{limited_by}."));

@@ -56,10 +56,11 @@ function shownStyle({ kind, limits }, model, styles) {
   return styles.limits.find((style) => style.name === name) ?? styles.limits[0];
 }
 
-// The limit's name and its figure, which follows a colon.
+// The limit's name and what follows it: its figure, or further sentences.
 function headOf(limitedBy) {
-  const [head, ...figure] = limitedBy.split(": ");
-  const text = figure.join(": ");
+  const end = limitedBy.search(/: | \(|\. /);
+  const head = end < 0 ? limitedBy : limitedBy.slice(0, end);
+  const text = limitedBy.slice(head.length).replace(/^[:.]? /, "");
   // The name of a setting is written as it is.
   const isSetting = text.includes(" = ");
   return [upperFirst(head), isSetting ? text : upperFirst(text)];

@@ -232,7 +232,7 @@ quantities! {
     /// Time from the first call to connect until the last reset left.
     reset_s: Option<f64> = "reset after s", "reset after {} s", Decimal, Median;
     /// Goodput divided by the goodput of the baseline row; `None` without a baseline row.
-    goodput_of_baseline: Option<f64> = "of baseline", "{} of the baseline's goodput", Percent, Median;
+    goodput_of_baseline: Option<f64> = "of baseline", "{} of the goodput of the baseline row", Percent, Median;
     /// Goodput divided by the highest goodput that the path and the smaller end's memory allow.
     /// `None` if the experiment does not request this quantity.
     fraction: Option<f64> = "fraction", "{} of min(rate, memory/RTT)", Decimal, Median;

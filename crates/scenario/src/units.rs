@@ -92,6 +92,22 @@ pub fn rate_text(bps: f64) -> String {
     format!("{} {unit}", three_digits(number))
 }
 
+/// Returns a rate as settings have it: `200mbit`.
+pub fn rate_setting(bps: u64) -> String {
+    let units = [
+        (1_000_000_000, "gbit"),
+        (1_000_000, "mbit"),
+        (1_000, "kbit"),
+    ];
+    let whole = units
+        .iter()
+        .find(|(unit, _)| bps >= *unit && bps.is_multiple_of(*unit));
+    match whole {
+        Some((unit, name)) => format!("{}{name}", bps / unit),
+        None => format!("{bps}bit"),
+    }
+}
+
 /// Returns a number with about three significant digits, without an exponent.
 pub fn three_digits(number: f64) -> String {
     let decimals = match number.abs() {

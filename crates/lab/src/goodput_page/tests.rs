@@ -43,7 +43,8 @@ fn rows_that_do_not_fill_their_path_are_named_with_their_limit_and_its_proof() {
     assert_eq!(limits.len(), 1, "{limits:?}");
     assert!(
         limits[0].starts_with(
-            "- **the send buffer** \u{2013} `4K`, `8K`. For example `4K`: tcp.send_buffer = 4096"
+            "- **the send buffer** \u{2013} `4K`, `8K`. For example `4K` is limited by the send \
+             buffer: tcp.send_buffer = 4096"
         ),
         "{}",
         limits[0]

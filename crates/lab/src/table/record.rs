@@ -48,11 +48,12 @@ pub(super) fn figures(
         }
     }
     if shown.iter().any(|part| matches!(part, Shown::Limits)) {
-        layout.field(out, "Limits", &words::limits(row));
+        layout.field(out, "Limits", &words::limits_of_ends(row));
     }
 }
 
-/// Returns a quantity in words: `4.98 Mbit/s (published 5.35: -6.8 %)`. The second value is true if
+/// Returns a quantity in words: `4.98 Mbit/s (published figure 5.35, difference
+/// -6.8 %)`. The second value is true if
 /// the words compare the quantity with another figure or give its quartiles.
 fn figure(
     outline: &Outline,
@@ -65,14 +66,17 @@ fn figure(
     let phrased = |value: &str| quantity.phrased(value, &row.subject);
     let mut beside = Vec::new();
     if let Some(spread) = quantity.spread_text(measured) {
-        beside.push(format!("middle half of the seeds {spread}"));
+        beside.push(format!("middle half of the runs {spread}"));
     }
     if let Some(published) = row.published.figure(quantity.name) {
         let deviation = words::deviation(quantity, row, layout);
-        let deviation = deviation.map_or_else(String::new, |at| format!(": {at}"));
-        beside.push(format!("published {}{deviation}", quantity.text(published)));
+        let deviation = deviation.map_or_else(String::new, |at| format!(", difference {at}"));
+        beside.push(format!(
+            "published figure {}{deviation}",
+            quantity.text(published)
+        ));
     } else if let Some(outcome) = row.published.outcome.filter(|_| is_first) {
-        beside.push(format!("published: {}", outcome.name()));
+        beside.push(format!("published outcome: {}", outcome.name()));
     }
     for peer in outline.peers_with(quantity) {
         if let Some(figure) = row.peer_figure(peer, quantity) {

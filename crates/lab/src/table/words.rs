@@ -114,11 +114,16 @@ fn flow(flow: &FlowMeasured) -> String {
         _ => "while its connections sent",
     };
     format!(
-        "{}: {} Mbit/s {sending}, {} % of all payload{connections}",
+        "flow `{}`: {} Mbit/s {sending}, {} % of all payload{connections}",
         flow.flow,
         three_digits(flow.goodput_mbps),
         three_digits(flow.payload_share * 100.0),
     )
+}
+
+/// Returns [`limits`] with the word "sender" before the sender's.
+pub(super) fn limits_of_ends(row: &RowReport) -> String {
+    format!("sender: {}", limits(row))
 }
 
 /// Returns the largest limits of both ends, the sender's first: `memory 88 %, pacing 12 %`. Time in

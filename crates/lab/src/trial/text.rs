@@ -64,7 +64,7 @@ fn scenario(trial: &Trial) -> String {
         seed => format!(", seed {seed}"),
     };
     format!(
-        "{} {verb} {amount} over {}, {} ms round trip{loss}{seed}",
+        "A host with preset {} {verb} {amount} over {}, {} ms round trip{loss}{seed}",
         trial.preset,
         rate_text(trial.rate_bps as f64),
         three_digits(trial.rtt_ms),

@@ -6,7 +6,7 @@
 
 use fullpipe_sim::link::{EcnThreshold, LinkModel, Queue};
 
-use crate::units::{rate_text, seconds_text, three_digits};
+use crate::units::{rate_setting, rate_text, seconds_text, three_digits};
 
 /// Fields and values that reduce one impairment of a link's direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,9 @@ pub struct Relief {
     pub words: &'static str,
     /// True if the property belongs to both directions together.
     pub is_of_both: bool,
+    /// True if the ample value takes the property away, so that nothing of it is left. False for a
+    /// property of which something always stays, such as the rate or an MTU.
+    pub is_removed: bool,
     /// True if the link draws random numbers for the property.
     pub is_random: bool,
     /// Returns the values that reduce the impairment; `None` if the link does not have it.
@@ -47,8 +50,8 @@ pub const RELIEFS: &[Relief] = &[
     relief("rate", "the rate", |link| {
         (link.rate_bps > 0).then(|| ReliefValues {
             present: rate_text(link.rate_bps as f64),
-            twice: Some(vec![("rate", bits(link.rate_bps * 2))]),
-            ample: vec![("rate", bits(link.rate_bps.saturating_mul(RATE)))],
+            twice: Some(vec![("rate", rate_setting(link.rate_bps * 2))]),
+            ample: vec![("rate", rate_setting(link.rate_bps.saturating_mul(RATE)))],
         })
     }),
     relief("delay", "the delay", |link| {
@@ -92,7 +95,7 @@ pub const RELIEFS: &[Relief] = &[
         let present = of_frames(link.truncation);
         (link.truncation > 0.0).then(|| without(present, &[("truncation", "0")]))
     }),
-    relief("ack_thinning", "thinned ACKs", |link| {
+    removed("ack_thinning", "thinned ACKs", |link| {
         let thinning = link.ack_thinning.filter(|thinning| thinning.every > 1)?;
         let present = format!("one of up to {} ACKs is sent", thinning.every);
         Some(without(present, &[("ack_thinning.every", "1")]))
@@ -110,7 +113,7 @@ pub const RELIEFS: &[Relief] = &[
             ample: vec![("queue", "unlimited".into())],
         })
     }),
-    relief("ecn_threshold", "ECN marks", |link| {
+    removed("ecn_threshold", "ECN marks", |link| {
         let (present, most, unit) = match link.ecn_threshold? {
             EcnThreshold::Packets(packets) => (packets.into(), u32::MAX.into(), "packets"),
             EcnThreshold::Bytes(bytes) => (bytes, u64::from(u32::MAX), "bytes"),
@@ -125,7 +128,7 @@ pub const RELIEFS: &[Relief] = &[
             ample: vec![("ecn_threshold", amount(most))],
         })
     }),
-    relief("codel", "CoDel", |link| {
+    removed("codel", "CoDel", |link| {
         let codel = link.codel?;
         Some(ReliefValues {
             present: format!("target {}", time(codel.target_us)),
@@ -137,12 +140,13 @@ pub const RELIEFS: &[Relief] = &[
         let rate = link.token_bucket?.rate_bps;
         Some(ReliefValues {
             present: rate_text(rate as f64),
-            twice: Some(vec![("token_bucket.rate", bits(rate * 2))]),
-            ample: vec![("token_bucket.rate", bits(rate.saturating_mul(RATE)))],
+            twice: Some(vec![("token_bucket.rate", rate_setting(rate * 2))]),
+            ample: vec![("token_bucket.rate", rate_setting(rate.saturating_mul(RATE)))],
         })
     }),
     Relief {
         is_of_both: true,
+        is_removed: false,
         ..random("radio", "the channel access", |link| {
             let present = format!("{} for each frame", time(link.radio?.access_us));
             let none = [("radio.access", "0us"), ("radio.backoff", "0us")];
@@ -160,7 +164,7 @@ pub const RELIEFS: &[Relief] = &[
         let present = format!("{} bytes", link.hop?.mtu);
         Some(without(present, &[("hop.mtu", "65535")]))
     }),
-    relief("outage", "the outage", |link| {
+    removed("outage", "the outage", |link| {
         link.outage?;
         Some(without(
             "every frame is lost".into(),
@@ -178,6 +182,7 @@ const fn relief(
         name,
         words,
         is_of_both: false,
+        is_removed: false,
         is_random: false,
         values,
     }
@@ -191,6 +196,18 @@ const fn random(
 ) -> Relief {
     Relief {
         is_random: true,
+        ..removed(name, words, values)
+    }
+}
+
+/// As [`relief`], for a property that the ample value takes away.
+const fn removed(
+    name: &'static str,
+    words: &'static str,
+    values: fn(&LinkModel) -> Option<ReliefValues>,
+) -> Relief {
+    Relief {
+        is_removed: true,
         ..relief(name, words, values)
     }
 }
@@ -202,10 +219,6 @@ fn without(present: String, fields: &[(&'static str, &str)]) -> ReliefValues {
         twice: None,
         ample: values.collect(),
     }
-}
-
-fn bits(bps: u64) -> String {
-    format!("{bps}bit")
 }
 
 fn micros(us: u64) -> String {
