@@ -14,7 +14,7 @@ import pathlib
 import subprocess
 import sys
 
-SIZES = ["256K", "512K", "768K", "1M", "1536K"]
+SIZES = ["1M", "2M", "3M", "4M", "6M"]
 RATES = ["20mbit", "50mbit", "100mbit", "150mbit"]
 # Simulated captures for each of the kernel.
 EACH = 50
