@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use super::ALL;
 use super::child::Child;
 use super::outcome::Outcome;
 use super::tools;
@@ -45,7 +46,7 @@ pub fn run(missing: &[String], limit: Duration) -> Outcome {
     let programs = repository::root().join(PROGRAMS);
     built.and(
         Child::new(env!("CARGO"), limit)
-            .args("test -p fullpipe-perf --test firmware -- --ignored --test-threads=1".split(' '))
+            .args(format!("test {ALL} --test firmware -- --ignored --test-threads=1").split(' '))
             .env("FULLPIPE_FIRMWARE", &programs.to_string_lossy())
             .tests(),
     )

@@ -137,14 +137,15 @@ impl Step {
                 .and(cargo("fmt --check --manifest-path bench/Cargo.toml").outcome())
                 .and(cargo("fmt --check --manifest-path firmware/Cargo.toml").outcome()),
             Step::Tidy => self.xtask("tidy"),
-            Step::Clippy => cargo("clippy --quiet --workspace --all-targets -- -D warnings")
-                .outcome()
-                .and(cargo(CLIPPY_OF_BENCH).outcome()),
-            Step::Tests => cargo("test --workspace --tests --no-fail-fast")
+            Step::Clippy => cargo(&format!(
+                "clippy --quiet {ALL} --all-targets -- -D warnings"
+            ))
+            .outcome()
+            .and(cargo(CLIPPY_OF_BENCH).outcome()),
+            Step::Tests => cargo(&format!("test {ALL} --tests --no-fail-fast"))
                 .tests()
-                .and(cargo(&format!("{ASYNC} --no-fail-fast")).tests())
-                .and(cargo(RECIPES).tests()),
-            Step::DocTests => cargo("test --workspace --doc --no-fail-fast").tests(),
+                .and(cargo(&format!("test {ALL} {RECIPES}")).tests()),
+            Step::DocTests => cargo(&format!("test {ALL} --doc --no-fail-fast")).tests(),
             Step::NoStd => FEATURES
                 .iter()
                 .map(|off| cargo(&without(off)).outcome())
@@ -152,7 +153,7 @@ impl Step {
                     cargo("build -p fullpipe --no-default-features").outcome(),
                     Outcome::and,
                 ),
-            Step::Examples => cargo("build --workspace --examples")
+            Step::Examples => cargo(&format!("build {ALL} --examples"))
                 .outcome()
                 .and(cargo(&format!("build {OUTSIDE}")).outcome()),
             Step::Doc => cargo("doc --quiet --workspace --no-deps")
@@ -201,8 +202,8 @@ impl Step {
         if !missing.is_empty() {
             return Outcome::left_out(missing);
         }
-        let tests = "test -p fullpipe-report --test page -- --ignored --test-threads=1";
-        let first = self.cargo(tests).tests();
+        let tests = format!("test {ALL} --test page -- --ignored --test-threads=1");
+        let first = self.cargo(&tests).tests();
         let again = first.to_try_again();
         if again.is_empty() {
             return first;
@@ -220,14 +221,10 @@ impl Step {
         if !missing.is_empty() {
             return Outcome::left_out(missing.to_vec());
         }
-        let tests = "test --workspace --exclude fullpipe-report --tests --no-fail-fast";
+        let tests = format!("test {ALL} --tests --no-fail-fast");
         let skipped = ELSEWHERE.map(|name| format!("--skip {name}")).join(" ");
         self.cargo(&format!("{tests} -- --ignored --test-threads=1 {skipped}"))
             .tests()
-            .and(
-                self.cargo(&format!("{ASYNC} -- --ignored --test-threads=1"))
-                    .tests(),
-            )
             .and(self.cargo(&format!("test {OUTSIDE} -- --ignored")).tests())
     }
 }
@@ -252,22 +249,25 @@ fn without(off: &str) -> String {
     format!("check -p fullpipe --no-default-features --features {on}")
 }
 
+/// Packages and features of every step that builds tests with the profile `dev`. The steps share
+/// one selection, because cargo compiles nearly every crate again for another selection. The
+/// feature is that of the sockets for tokio.
+const ALL: &str = "--workspace --features fullpipe-host/tokio";
+
 /// Parts of the names of the ignored tests that [`Step::Interop`] leaves out: those of
-/// [`Step::Lab`], which need only time and an optimised build, and those of [`Step::Firmware`].
-const ELSEWHERE: [&str; 4] = [
+/// [`Step::Lab`], which need only time and an optimised build, those of [`Step::Page`], and those of
+/// [`Step::Firmware`].
+const ELSEWHERE: [&str; 5] = [
     "many_seeds",
     "tuned_buffers",
     "a_thousand_connections",
+    "in_browser",
     firmware::TESTS,
 ];
 
-/// Test of the example impairment of CONTRIBUTING.md. The impairment exists only with the feature
-/// `recipes`.
-const RECIPES: &str = "test -p fullpipe-explain --features recipes --test recipes";
-
-/// Tests of the sockets for tokio. They run separately: with the feature `tokio` of
-/// `fullpipe-host`, every crate that uses `fullpipe-host` is compiled a second time.
-const ASYNC: &str = "test -p fullpipe-host --features tokio --test async_sockets --test async_tap";
+/// Arguments of the test of the example impairment of CONTRIBUTING.md. The impairment exists only
+/// with the feature `recipes`.
+const RECIPES: &str = "--features fullpipe-explain/recipes --test recipes";
 
 /// Checks the program `bench/`, which compares fullpipe with other stacks and is not in the
 /// workspace.
