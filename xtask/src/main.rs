@@ -1,69 +1,50 @@
-//! The repository's own tasks: `cargo xtask test`, `tidy`, `soak`, `docs`, `footprint`, `capi`,
-//! `bench`, `screenshots`.
+//! `cargo xtask`: runs `test` itself, and builds and runs the program `tasks` for every other task.
 //!
-//! The one rule: CI and people run the same commands, so no task needs a tool that must be
-//! installed by hand.
-//!
-//! Each task has its own module.
+//! Rule: `tasks` is built with the packages and features of the tests, because cargo would compile
+//! most crates again for another selection.
 
-mod api;
-mod bench;
-mod capi;
-mod docs;
-mod footprint;
-mod lwip;
-mod repository;
-mod screenshots;
-mod soak;
-mod test;
-mod tidy;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
 
-use std::process::ExitCode;
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use xtask::{repository, test};
 
-use clap::{Parser, Subcommand};
-
-/// Tasks of the fullpipe repository.
+/// `cargo xtask test`. The program `tasks` has the help of all tasks.
 #[derive(Parser)]
-#[command(
-    name = "cargo xtask",
-    bin_name = "cargo xtask",
-    disable_help_subcommand = true
-)]
-struct Arguments {
-    #[command(subcommand)]
-    task: Task,
-}
-
-#[derive(Subcommand)]
-enum Task {
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Arguments {
     Test(test::TestArguments),
-    Tidy(tidy::TidyArguments),
-    Soak(soak::SoakArguments),
-    Docs(docs::DocsArguments),
-    Footprint(footprint::FootprintArguments),
-    Capi(capi::CapiArguments),
-    Bench(bench::BenchArguments),
-    Screenshots(screenshots::ScreenshotsArguments),
 }
 
 /// Returns the exit code: 0 if all went well, 1 if something failed, 2 for a wrong command line
 /// (from clap).
 fn main() -> ExitCode {
-    let done = match Arguments::parse().task {
-        Task::Test(arguments) => return test::run(&arguments),
-        Task::Tidy(arguments) => tidy::run(&arguments),
-        Task::Soak(arguments) => soak::run(&arguments),
-        Task::Docs(arguments) => docs::run(&arguments),
-        Task::Footprint(arguments) => footprint::run(&arguments),
-        Task::Capi(arguments) => capi::run(&arguments),
-        Task::Bench(arguments) => bench::run(&arguments),
-        Task::Screenshots(arguments) => screenshots::run_all(&arguments),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("xtask: {error:#}");
-            ExitCode::FAILURE
-        }
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|task| task == "test") {
+        let Arguments::Test(arguments) = Arguments::parse();
+        return test::run(&arguments);
     }
+    let Err(error) = tasks(std::env::args_os().skip(1).collect());
+    eprintln!("xtask: {error:#}");
+    ExitCode::FAILURE
+}
+
+/// Builds the program `tasks` and replaces this process by it.
+fn tasks(arguments: Vec<OsString>) -> Result<std::convert::Infallible> {
+    let mut build = Command::new(env!("CARGO"));
+    build
+        .current_dir(repository::root())
+        .args(["build", "--quiet", "--bin", "tasks"])
+        .args(test::ALL.split(' '));
+    // A measurement that was asked for in an optimised build is made in one.
+    if !cfg!(debug_assertions) {
+        build.arg("--release");
+    }
+    let status = build.status().context("starting cargo")?;
+    ensure!(status.success(), "`tasks` was not built");
+    let program = std::env::current_exe()?.with_file_name("tasks");
+    let error = Command::new(&program).args(arguments).exec();
+    Err(error).with_context(|| format!("starting {}", program.display()))
 }

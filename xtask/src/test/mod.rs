@@ -249,10 +249,10 @@ fn without(off: &str) -> String {
     format!("check -p fullpipe --no-default-features --features {on}")
 }
 
-/// Packages and features of every step that builds tests with the profile `dev`. The steps share
-/// one selection, because cargo compiles nearly every crate again for another selection. The
-/// feature is that of the sockets for tokio.
-const ALL: &str = "--workspace --features fullpipe-host/tokio";
+/// Packages and features of the program `tasks` and of every step that builds tests with the
+/// profile `dev`. They share one selection, because cargo compiles nearly every crate again for
+/// another selection. The features are that of the sockets for tokio and that of `tasks`.
+pub const ALL: &str = "--workspace --features fullpipe-host/tokio,xtask/tasks";
 
 /// Parts of the names of the ignored tests that [`Step::Interop`] leaves out: those of
 /// [`Step::Lab`], which need only time and an optimised build, those of [`Step::Page`], and those of

@@ -17,7 +17,7 @@ use anyhow::{Context, Result};
 use quote::ToTokens;
 use syn::{Attribute, ImplItem, Item, TraitItem, UseTree, Visibility};
 
-use crate::repository;
+use xtask::repository;
 
 /// The crates with a listing: name, folder and file.
 const LISTED: [(&str, &str, &str); 2] = [

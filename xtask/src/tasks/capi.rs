@@ -13,7 +13,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use fullpipe::{Config, Limit, ReceiveLimit};
 
-use crate::repository;
+use xtask::repository;
 
 /// Install the C library, or run the program of the uNet3 document with it.
 #[derive(clap::Args)]

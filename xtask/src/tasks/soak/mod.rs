@@ -22,9 +22,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::repository;
 use world_files::WorldSource;
 use worlds::{Failure, Plan};
+use xtask::repository;
 
 /// Run random worlds and the fuzzers until something breaks or the time is up.
 ///

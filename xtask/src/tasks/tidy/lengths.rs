@@ -74,7 +74,9 @@ pub fn check(lengths: &Lengths, exceptions: &[Exception]) -> Vec<Finding> {
                 length.lines, length.limit
             ),
             Some(_) if length.lines <= length.limit => {
-                format!("{what} fits again: delete its exception in xtask/src/tidy/exceptions.rs")
+                format!(
+                    "{what} fits again: delete its exception in xtask/src/tasks/tidy/exceptions.rs"
+                )
             }
             Some(exception) if length.lines > exception.lines => format!(
                 "{what} grew from {} to {} lines; its exception ({}) only shrinks",
@@ -91,7 +93,7 @@ pub fn check(lengths: &Lengths, exceptions: &[Exception]) -> Vec<Finding> {
     for exception in exceptions {
         if !lengths.of.contains_key(exception.what) {
             let says = format!("{} is gone: delete its exception", exception.what);
-            findings.push(Finding::new("xtask/src/tidy/exceptions.rs", 1, says));
+            findings.push(Finding::new("xtask/src/tasks/tidy/exceptions.rs", 1, says));
         }
     }
     findings

@@ -8,8 +8,8 @@ use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::repository;
-use crate::test::tools;
+use xtask::repository;
+use xtask::test::tools;
 
 const CARGO: &str = "/usr/bin/cargo";
 const RUSTC: &str = "/usr/bin/rustc";

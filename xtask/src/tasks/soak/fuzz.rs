@@ -14,7 +14,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use fullpipe_pool::Rng;
 
-use crate::repository;
+use xtask::repository;
 
 /// Targets that fuzz the stack. All other targets fuzz parsers.
 const STACKS: [&str; 2] = ["stack_receive", "stack_stateful"];

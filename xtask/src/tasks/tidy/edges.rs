@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::Finding;
 use super::source::CORE;
-use crate::repository;
+use xtask::repository;
 
 /// Each crate of the workspace, with the crates of the workspace that it may use.
 const DRAWN: [(&str, &[&str]); 25] = [
@@ -208,8 +208,7 @@ pub fn judge(metadata: &Value) -> Vec<Finding> {
         let name = text(package, "name");
         let manifest = format!("the manifest of {name}");
         let Some((_, allowed)) = DRAWN.iter().find(|(drawn, _)| *drawn == name) else {
-            let says =
-                "is not in the drawing: add it to ARCHITECTURE.md and to xtask/src/tidy/edges.rs";
+            let says = "is not in the drawing: add it to ARCHITECTURE.md and to xtask/src/tasks/tidy/edges.rs";
             findings.push(Finding::new(&manifest, 1, says));
             continue;
         };

@@ -19,9 +19,9 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-use crate::repository;
 use page::Page;
 use sets::SETS;
+use xtask::repository;
 
 /// The page with the figures.
 const PAGE: &str = "docs/footprint.md";

@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::{HEADER, build, execute};
-use crate::repository;
+use xtask::repository;
 
 /// File name of the shared library, with its version.
 const SHARED: &str = "libfullpipe.so.0.1.0";

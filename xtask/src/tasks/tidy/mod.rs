@@ -24,7 +24,9 @@ use std::fmt;
 use anyhow::{Result, bail, ensure};
 use syn::spanned::Spanned;
 
-use crate::{api, docs, repository};
+use xtask::repository;
+
+use crate::{api, docs};
 
 /// Check the repository's rules: headers, lengths, imports, names, words, generated pages.
 #[derive(Default, clap::Args)]

@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use fullpipe_lab::{RunOptions, catalogue, facts, run};
 
-use crate::repository;
-use crate::test::tools;
+use xtask::repository;
+use xtask::test::tools;
 
 /// Write the pictures of the page into docs/images (needs Chromium).
 #[derive(clap::Args)]

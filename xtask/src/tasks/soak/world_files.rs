@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use fullpipe_sim::{Seed, WorldPlan};
 
-use crate::repository;
+use xtask::repository;
 
 /// Source of a world's description: a file, or the seed from which the world is drawn.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

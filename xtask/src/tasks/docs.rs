@@ -10,7 +10,9 @@ use std::io::ErrorKind;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{api, capi, repository};
+use xtask::repository;
+
+use crate::{api, capi};
 
 /// Write the pages that are generated from the code: docs/knobs.md, docs/experiment.schema.json, docs/api,
 /// crates/capi/include/fullpipe.h.
