@@ -23,7 +23,7 @@ __all__ = [
 __version__: str
 
 _Path = Union[str, "os.PathLike[str]"]
-_Source = Union[_Path, bytes]
+_Source = Union[_Path, bytes, bytearray, memoryview]
 _Progress = Union[None, bool, Callable[[float], object]]
 _Value = Union[str, int, float, bool]
 _Settings = Mapping[str, _Value]
@@ -40,11 +40,16 @@ class Table:
     def __len__(self) -> int: ...
     def __arrow_c_schema__(self) -> Any: ...
     def __arrow_c_stream__(self, requested_schema: Optional[Any] = None) -> Any: ...
-    def to_dicts(self) -> List[Dict[str, Any]]: ...
-    def column(self, name: str) -> List[Any]: ...
-    def to_arrow(self) -> Any: ...
-    def to_polars(self) -> Any: ...
-    def to_pandas(self) -> Any: ...
+    def to_dicts(self) -> List[Dict[str, Any]]:
+        """Returns a dictionary for each row."""
+    def column(self, name: str) -> List[Any]:
+        """Returns the values of a column; None for a missing number."""
+    def to_arrow(self) -> Any:
+        """Returns the table as a pyarrow.Table, without a copy."""
+    def to_polars(self) -> Any:
+        """Returns the table as a polars.DataFrame."""
+    def to_pandas(self) -> Any:
+        """Returns the table as a pandas.DataFrame."""
     def _repr_html_(self) -> str: ...
 
 @final
@@ -52,7 +57,11 @@ class Scenario:
     """An experiment: hosts, links, flows, and rows that change their settings."""
 
     @staticmethod
-    def from_toml(source: _Path) -> Scenario: ...
+    def from_toml(source: _Path) -> Scenario:
+        """Reads an experiment: a path, the name of a built-in one, or TOML text (several lines).
+
+        Raises ScenarioError with file, line, column and fix.
+        """
     @staticmethod
     def from_capture(
         source: Union[_Source, Sequence[_Source]],
@@ -61,7 +70,12 @@ class Scenario:
         filter: Optional[str] = None,
         preset: str = "linux",
         progress: _Progress = None,
-    ) -> Scenario: ...
+    ) -> Scenario:
+        """Fits an experiment to one connection of a capture.
+
+        The arguments are those of `why`. Raises CaptureError if no experiment behaves like the
+        connection.
+        """
     @staticmethod
     def transfer(
         rate: Union[str, float],
@@ -75,8 +89,16 @@ class Scenario:
         congestion: Optional[str] = None,
         size_bytes: Optional[int] = None,
         duration: Union[None, str, float] = None,
-    ) -> Scenario: ...
-    def to_toml(self) -> str: ...
+    ) -> Scenario:
+        """Describes one transfer between a host with a preset and a stock Linux.
+
+        rate: bit/s, or text such as "100mbit". rtt: seconds, or text such as "20ms", of the idle path.
+        loss: probability below 1 that a frame with payload is lost. direction: "send" or "receive",
+        seen from the host. queue: queue of the link, such as "50 packets". congestion: congestion
+        control of the sender. size_bytes or duration (seconds or text) end the transfer.
+        """
+    def to_toml(self) -> str:
+        """Returns the experiment file as text. `fullpipe lab run` accepts it."""
     @property
     def name(self) -> str: ...
     @property
@@ -136,7 +158,8 @@ class Why:
     def warnings(self) -> List[str]: ...
     @property
     def read_error(self) -> Optional[str]: ...
-    def scenario(self) -> Scenario: ...
+    def scenario(self) -> Scenario:
+        """Returns the experiment that behaves like the connection."""
     def page(self) -> Page: ...
     def _repr_html_(self) -> str: ...
 
@@ -162,7 +185,19 @@ def why(
     quick: bool = False,
     rows: int = 10_000,
     progress: _Progress = None,
-) -> Why: ...
+) -> Why:
+    """Reads captures and finds what limits their connections.
+
+    source: a path, the bytes of a capture, or a list of them (two captures of one connection are
+    merged). flow: number of the connection to explain, from 1; default: the only one. filter:
+    connections to read, in tcpdump's words. preset: system of the hosts, whose words the advice
+    uses. quick: only seconds and bytes of each limit, without a simulation and a verdict. rows: the
+    maximum number of connections in the tables; those with the most lost time are kept. progress:
+    True for a tqdm bar, or a function of the finished share.
+
+    Raises CaptureError for a file that is no capture, ReadError for one that cannot be opened or
+    read, SettingError for a wrong argument.
+    """
 def run(
     scenario: Union[Scenario, _Path],
     settings: Optional[_Settings] = None,
@@ -172,7 +207,17 @@ def run(
     seed: int = 1,
     observe: bool = False,
     progress: _Progress = None,
-) -> Results: ...
+) -> Results:
+    """Runs every row of a scenario, without explanations.
+
+    scenario: a Scenario, TOML text, a path, or the name of a built-in experiment. settings: values
+    by name, as `--set` of the command takes them; a number has no unit, so a time or a rate is a
+    text such as "20ms". row: label of the only row to run. seeds: number of seeds of each row, at
+    least 1; with several, results are medians. seed: the first of them. observe: keep segments and
+    series of the first seed.
+
+    Raises ScenarioError for a wrong scenario, SettingError for a wrong setting or argument.
+    """
 def explain(
     scenario: Union[Scenario, _Path],
     settings: Optional[_Settings] = None,
@@ -181,7 +226,11 @@ def explain(
     seed: int = 1,
     observe: bool = False,
     progress: _Progress = None,
-) -> Results: ...
+) -> Results:
+    """Runs every row and finds its limit, the setting to change and the result of the change.
+
+    The arguments are those of `run`. `verdicts` and `levers` of the results have rows.
+    """
 def sweep(
     scenario: Union[Scenario, _Path],
     grid: _Grid,
@@ -193,21 +242,39 @@ def sweep(
     explain: bool = False,
     workers: Optional[int] = None,
     progress: _Progress = None,
-) -> Results: ...
+) -> Results:
+    """Runs every row with every combination of the values of a grid.
+
+    grid: values by setting, a list, or a text such as "4K..1M*2" or "10ms..50ms+10ms". The first
+    setting changes slowest. Each swept setting is a column of `rows`, with its unit in the name.
+    workers: the maximum number of worlds that run at the same time; None for one per processor.
+    explain: adds verdicts. The other arguments are those of `run`.
+    """
 def size(
     scenario: Union[None, Scenario, _Path] = None,
     *,
     rate: Union[None, str, float] = None,
     rtt: Union[None, str, float] = None,
     loss: Union[None, str, float] = None,
-    preset: str = "default",
+    preset: Optional[str] = None,
     memory: Optional[int] = None,
     settings: Optional[_Settings] = None,
     low_water: int = 0,
     share: float = 0.95,
     seed: int = 1,
     progress: _Progress = None,
-) -> Sizes: ...
-def grid_values(grid: _Grid) -> List[Tuple[str, List[str]]]: ...
-def preset(name: str) -> Dict[str, str]: ...
-def presets() -> List[str]: ...
+) -> Sizes:
+    """Searches the smallest buffers and packet memory that suffice for a path.
+
+    scenario: a scenario whose first row gives rate, round-trip time, loss and preset; or give rate
+    (bit/s or "100mbit") and rtt (seconds or "20ms", at most 5 s) instead. loss: probability below 1.
+    preset: default "default". memory: packet memory of the host in bytes; None for ample.
+    low_water: percent of the send buffer that must be free before a blocked writer continues, 0 to
+    90. share: sufficient share of what the path carries, below 1.
+    """
+def grid_values(grid: _Grid) -> List[Tuple[str, List[str]]]:
+    """Returns the values of each setting of a grid as texts, in order."""
+def preset(name: str) -> Dict[str, str]:
+    """Returns every knob of a host with its value in a preset, by name."""
+def presets() -> List[str]:
+    """Returns the names of the presets."""

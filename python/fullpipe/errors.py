@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Optional, Sequence
 
 
 class FullpipeError(Exception):
@@ -61,7 +61,20 @@ class CaptureError(FullpipeError):
 
 
 class ReadError(CaptureError, OSError):
-    """A capture could not be opened or read. The capture itself may be good."""
+    """A capture could not be opened or read. The capture itself may be good.
+
+    errno: number of the operating system's error, such as `errno.ENOENT`; None without one.
+    """
+
+    def __init__(
+        self, message: str, *, file: str = "", fix: str = "", errno: Optional[int] = None
+    ) -> None:
+        super().__init__(message, file=file, fix=fix)
+        self.errno = errno
+
+    def __str__(self) -> str:
+        # OSError has a text of its own once it has an errno.
+        return str(self.args[0])
 
 
 class SimulationError(FullpipeError):

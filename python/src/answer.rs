@@ -10,10 +10,11 @@ use fullpipe_fit::RecordedSizes;
 use pyo3::{
     prelude::*,
     pybacked::PyBackedBytes,
-    types::{PyBytes, PyList, PyTuple},
+    types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyTuple},
 };
 
 use crate::{
+    arguments::whole,
     errors,
     work::{Control, work},
 };
@@ -29,21 +30,24 @@ pub struct Answer {
     pub rows: Vec<Row>,
     /// The connections.
     pub connections: Connections,
-    /// The twin of the connection whose whole result was kept.
+    /// The twin, a simulation that behaves like it, of the connection whose whole result was kept.
     pub twin: Option<TwinAnswer>,
+    /// True if no twin was wanted.
+    is_quick: bool,
+    is_filtered: bool,
 }
 
 /// Options of an analysis.
 pub struct AnswerOptions<'a> {
     /// Number of the connection whose whole result is kept.
-    pub flow: Option<u64>,
+    pub flow: Option<i64>,
     /// Filter in tcpdump's words.
     pub filter: Option<&'a str>,
     /// Preset of the twin's hosts.
     pub preset: &'a str,
-    /// Most connections in the tables.
-    pub rows: usize,
-    /// True to make no twin.
+    /// Maximum number of connections in the tables.
+    pub rows: i64,
+    /// True to make no twin and no verdict.
     pub is_quick: bool,
 }
 
@@ -51,8 +55,14 @@ pub struct AnswerOptions<'a> {
 type Source = (String, Opened);
 
 fn source(given: &Bound<'_, PyAny>) -> PyResult<Source> {
-    if given.is_instance_of::<PyBytes>() {
-        let bytes: PyBackedBytes = given.extract()?;
+    // Others may change a bytearray or the memory of a memoryview during the work, so it is copied.
+    let copied =
+        match given.is_instance_of::<PyByteArray>() || given.is_instance_of::<PyMemoryView>() {
+            true => Some(given.py().get_type::<PyBytes>().call1((given,))?),
+            false => None,
+        };
+    if let Ok(bytes) = copied.as_ref().unwrap_or(given).cast::<PyBytes>() {
+        let bytes = PyBackedBytes::from(bytes.clone());
         return Ok(("bytes".to_string(), Opened::of_bytes(bytes)));
     }
     let path: std::path::PathBuf = given.extract()?;
@@ -70,6 +80,10 @@ fn source(given: &Bound<'_, PyAny>) -> PyResult<Source> {
 
 fn sources(given: &Bound<'_, PyAny>) -> PyResult<Vec<Source>> {
     if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+        if given.is_empty()? {
+            let fix = "give at least one capture";
+            return Err(errors::setting(given.py(), "source", fix));
+        }
         return given.try_iter()?.map(|one| source(&one?)).collect();
     }
     Ok(vec![source(given)?])
@@ -79,11 +93,11 @@ fn sources(given: &Bound<'_, PyAny>) -> PyResult<Vec<Source>> {
 fn read(
     sources: Vec<Source>,
     filter: Option<&FlowFilter>,
-    options: &AnswerOptions<'_>,
+    (flow, rows): (Option<u64>, usize),
     control: &Control,
     part: f64,
 ) -> Result<(Vec<Capture>, Connections), (String, CaptureError)> {
-    let mut collection = Connections::new(options.flow, options.rows);
+    let mut collection = Connections::new(flow, rows);
     let mut captures = Vec::new();
     let count = sources.len() as f64;
     for (place, (name, opened)) in sources.into_iter().enumerate() {
@@ -112,13 +126,14 @@ impl Answer {
             .map_err(|error| errors::setting(py, "preset", error))?;
         let filter = options.filter.map(str::parse::<FlowFilter>).transpose();
         let filter = filter.map_err(|error| errors::setting(py, "filter", error))?;
-        if options.rows == 0 {
-            return Err(errors::setting(py, "rows", "expected at least 1"));
-        }
+        let rows = whole(py, "rows", options.rows, 1)?;
+        let flow = options.flow.map(|flow| whole(py, "flow", flow, 1));
+        let flow = flow.transpose()?;
         let sources = sources(given)?;
         let found = work(py, progress, |control| {
             let part = if options.is_quick { 1.0 } else { READING };
-            let (captures, connections) = read(sources, filter.as_ref(), options, control, part)?;
+            let (captures, connections) =
+                read(sources, filter.as_ref(), (flow, rows), control, part)?;
             let answer = match options.is_quick {
                 true => None,
                 false => twin(&connections, preset, RecordedSizes::default(), &|share| {
@@ -129,7 +144,7 @@ impl Answer {
         })?;
         let (captures, connections, twin) =
             found.map_err(|(name, error): (_, CaptureError)| errors::reading(py, &name, &error))?;
-        if let Some(number) = options.flow
+        if let Some(number) = flow
             && connections.full().is_none()
         {
             let last = connections.count();
@@ -150,19 +165,35 @@ impl Answer {
             rows,
             connections,
             twin,
+            is_quick: options.is_quick,
+            is_filtered: filter.is_some(),
         })
     }
 
-    /// Returns the exception for a question about one connection, if there are several.
+    /// Returns the exception for a question about one connection, if there are none or several.
     pub fn not_one(&self, py: Python<'_>) -> PyErr {
-        let count = self.connections.distinct();
-        let fix = format!("there are {count} connections; choose one with flow=N");
-        errors::setting(py, "flow", fix)
+        match self.connections.distinct() {
+            0 if self.is_filtered => errors::setting(py, "filter", "no connection matches it"),
+            0 => {
+                let names = self.captures.iter().map(|capture| capture.name.as_str());
+                let names = names.collect::<Vec<_>>().join(", ");
+                errors::capture(py, &names, "it has no TCP connection")
+            }
+            count => {
+                let fix = format!("there are {count} connections; choose one with flow=N");
+                errors::setting(py, "flow", fix)
+            }
+        }
     }
 
     /// Returns the experiment file of the twin.
     pub fn twin_file(&self, py: Python<'_>) -> PyResult<String> {
-        let answer = self.twin.as_ref().ok_or_else(|| self.not_one(py))?;
+        let answer = self.twin.as_ref().ok_or_else(|| {
+            match self.is_quick && self.connections.full().is_some() {
+                true => errors::setting(py, "quick", "call why without quick=True"),
+                false => self.not_one(py),
+            }
+        })?;
         let twin = answer.fitted();
         twin.map(|twin| twin.file()).ok_or_else(|| {
             let why = answer.doubt().unwrap_or_default();

@@ -1,25 +1,47 @@
 //! Arguments of several functions.
 //!
-//! Rule: values have the text form of the command line. A number becomes its text; a rate is in
-//! bit/s and a time in seconds.
+//! Rule: values have the text form of the command line. A number that is an argument has the unit
+//! bit/s or second; a number that is a setting's value has no unit, as in `--set`.
 
 use std::path::PathBuf;
 
 use fullpipe_lab::units::{Time, ambiguous_probability, parse_probability, parse_rate};
-use pyo3::{
-    prelude::*,
-    types::{PyBool, PyMapping},
-};
+use pyo3::{prelude::*, types::PyMapping};
 
 use crate::errors;
 
-/// Returns the text of a setting's value: text, number or truth value.
-pub fn value_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
-    if let Ok(is_on) = value.cast::<PyBool>() {
-        let text = if is_on.is_true() { "true" } else { "false" };
-        return Ok(text.to_string());
+/// Returns the text of the value of the setting `name`: a text, a number or a truth value, of Python
+/// or of numpy.
+pub fn value_text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Ok(text) = value.extract::<String>() {
+        return Ok(text);
     }
-    Ok(value.str()?.to_string())
+    // `numpy.bool_`, called `bool` since numpy 2, is no subclass of `bool`.
+    let kind = value.get_type().name()?;
+    if matches!(kind.to_cow()?.as_ref(), "bool" | "bool_") {
+        return Ok(value.is_truthy()?.to_string());
+    }
+    if let Ok(whole) = value.call_method0("__index__") {
+        return Ok(whole.str()?.to_string());
+    }
+    match value.extract::<f64>() {
+        // Rust's text of a number has no exponent.
+        Ok(number) if number.is_finite() => Ok(number.to_string()),
+        _ => {
+            let given = value.repr()?;
+            let fix = format!("{given} is no text, number or truth value");
+            Err(errors::setting(value.py(), name, fix))
+        }
+    }
+}
+
+/// Returns the argument `name`, a whole number of at least `least`.
+pub fn whole<T: TryFrom<i64>>(py: Python<'_>, name: &str, given: i64, least: i64) -> PyResult<T> {
+    let number = (given >= least).then(|| T::try_from(given).ok()).flatten();
+    number.ok_or_else(|| {
+        let fix = format!("expected a number of at least {least}");
+        errors::setting(py, &format!("{name}={given}"), fix)
+    })
 }
 
 /// Returns the names of a mapping and what `of` makes of their values, in order.
@@ -41,7 +63,7 @@ pub fn pairs<T>(
 
 /// Returns the settings of a mapping with their values as texts, in order.
 pub fn settings(given: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<(String, String)>> {
-    pairs(given, |_, value| value_text(value))
+    pairs(given, value_text)
 }
 
 /// Returns the path of an object with `__fspath__`; `None` for any other object.

@@ -5,7 +5,9 @@
 use std::io;
 
 use fullpipe_diagnose::capture::CaptureError;
-use fullpipe_lab::{Mistake, RunError, SizeError, TrialError, catalogue::CatalogueError};
+use fullpipe_lab::{
+    Mistake, RunError, SizeError, SweepError, TrialError, catalogue::CatalogueError,
+};
 use pyo3::{
     exceptions::{PyKeyboardInterrupt, PyRuntimeError},
     prelude::*,
@@ -42,25 +44,28 @@ pub fn capture(py: Python<'_>, file: &str, fix: &str) -> PyErr {
     about(py, "CaptureError", ("file", file), fix)
 }
 
-/// Returns the exception for a file that cannot be opened.
+/// Returns the exception for a file that cannot be opened. If the operating system failed, the file
+/// may be good.
 pub fn opening(py: Python<'_>, file: &str, error: &io::Error) -> PyErr {
-    about(py, class_of(error), ("file", file), &error.to_string())
+    let Some(code) = error.raw_os_error() else {
+        return capture(py, file, &error.to_string());
+    };
+    let of_system = || {
+        let attributes = [("file", file), ("fix", &error.to_string())].into_py_dict(py)?;
+        attributes.set_item("errno", code)?;
+        PyResult::Ok(attributes)
+    };
+    of_system().map_or_else(
+        |error| error,
+        |attributes| exception(py, "ReadError", &format!("{file}: {error}"), &attributes),
+    )
 }
 
 /// Returns the exception for a file whose reading failed at its beginning.
 pub fn reading(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
-    let class = match error {
-        CaptureError::Read(error) => class_of(error),
-        _ => "CaptureError",
-    };
-    about(py, class, ("file", file), &error.to_string())
-}
-
-/// Returns the class for an error: the file may be good if the operating system failed.
-fn class_of(error: &io::Error) -> &'static str {
-    match error.raw_os_error() {
-        Some(_) => "ReadError",
-        None => "CaptureError",
+    match error {
+        CaptureError::Read(error) => opening(py, file, error),
+        _ => capture(py, file, &error.to_string()),
     }
 }
 
@@ -124,10 +129,22 @@ pub fn run(py: Python<'_>, error: &RunError) -> PyErr {
     }
 }
 
+/// Returns the exception for a sweep that was refused.
+pub fn sweep(py: Python<'_>, error: &SweepError) -> PyErr {
+    setting(py, &error.setting, &error.fix)
+}
+
 /// Returns the exception for a transfer that was refused.
 pub fn trial(py: Python<'_>, error: &TrialError) -> PyErr {
     match error {
-        TrialError::Setting { given, error } => setting(py, given, error),
+        TrialError::Setting { flag, given, error } => {
+            let argument = match (*flag, given.as_str()) {
+                ("--set", "") => "settings",
+                ("--set", given) => given,
+                (flag, _) => flag.trim_start_matches('-'),
+            };
+            setting(py, argument, error)
+        }
         TrialError::Refused(mistake) => setting(py, &mistake.key, &mistake.what),
         TrialError::Run(error) => run(py, error),
     }
@@ -138,9 +155,9 @@ pub fn size(py: Python<'_>, error: &SizeError) -> PyErr {
     match error {
         SizeError::Run(error) => run(py, error),
         SizeError::Memory(_) => setting(py, "memory", error),
-        SizeError::Setting(_)
-        | SizeError::TooLong(_)
-        | SizeError::Path(_)
-        | SizeError::Nothing(_) => setting(py, "", error),
+        SizeError::Setting { given, .. } => setting(py, given, error),
+        SizeError::TooFar => setting(py, "rtt", error),
+        SizeError::Path(mistake) => setting(py, &mistake.key, &mistake.what),
+        SizeError::TooLong(_) | SizeError::Nothing(_) => setting(py, "", error),
     }
 }

@@ -36,6 +36,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::Results>()?;
     module.add_class::<why::Why>()?;
     module.add_class::<size::Sizes>()?;
+    module.add_function(wrap_pyfunction!(table::unpickled, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::unpickled, module)?)?;
     module.add_function(wrap_pyfunction!(why::why, module)?)?;
     module.add_function(wrap_pyfunction!(results::run, module)?)?;
     module.add_function(wrap_pyfunction!(results::sweep, module)?)?;

@@ -12,7 +12,7 @@ use pyo3::{
 };
 
 use crate::{
-    arguments::{pairs, value_text},
+    arguments::{pairs, value_text, whole},
     errors,
     page::page,
     scenario::Scenario,
@@ -40,11 +40,11 @@ struct Request<'a, 'py> {
     settings: Option<&'a Bound<'py, PyMapping>>,
     grid: Option<&'a Bound<'py, PyMapping>>,
     row: Option<&'a str>,
-    seeds: Option<u32>,
-    seed: u64,
+    seeds: Option<i64>,
+    seed: i64,
     is_explained: bool,
     is_observed: bool,
-    workers: Option<usize>,
+    workers: Option<i64>,
     progress: Option<&'a Bound<'py, PyAny>>,
 }
 
@@ -69,9 +69,13 @@ impl<'a, 'py> Request<'a, 'py> {
         let py = self.scenario.py();
         let scenario = Scenario::from_argument(self.scenario)?;
         let axes = axes(self.grid)?;
-        let experiment = scenario.prepared(py, self.settings, self.row, self.seeds, &axes)?;
+        let seeds = self.seeds.map(|seeds| whole(py, "seeds", seeds, 1));
+        let seeds = seeds.transpose()?;
+        let workers = self.workers.map(|workers| whole(py, "workers", workers, 1));
+        let workers = workers.transpose()?;
+        let seed = whole(py, "seed", self.seed, 0)?;
+        let experiment = scenario.prepared(py, self.settings, self.row, seeds, &axes)?;
         let (explain, observe) = (self.is_explained, self.is_observed);
-        let (seed, workers) = (self.seed, self.workers);
         let ran = work(py, self.progress, |control| {
             let rows = experiment.rows.len() as f64;
             let done = std::sync::Mutex::new(vec![0.0; experiment.rows.len()]);
@@ -109,9 +113,9 @@ impl<'a, 'py> Request<'a, 'py> {
 pub fn run(
     scenario: &Bound<'_, PyAny>,
     settings: Option<&Bound<'_, PyMapping>>,
-    seeds: Option<u32>,
+    seeds: Option<i64>,
     row: Option<&str>,
-    seed: u64,
+    seed: i64,
     observe: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
@@ -136,7 +140,7 @@ pub fn explain(
     scenario: &Bound<'_, PyAny>,
     settings: Option<&Bound<'_, PyMapping>>,
     row: Option<&str>,
-    seed: u64,
+    seed: i64,
     observe: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
@@ -156,8 +160,8 @@ pub fn explain(
 ///
 /// grid: values by setting. Values are a list, or a text such as "4K..1M*2" or "10ms..50ms+10ms".
 /// The first setting changes slowest. Each swept setting is a column of `rows`, with its unit in
-/// the name. workers: most worlds that run at the same time; None for one for each processor. The
-/// other arguments are those of `run`; explain=True adds verdicts.
+/// the name. workers: the maximum number of worlds that run at the same time; None for one per
+/// processor. The other arguments are those of `run`; explain=True adds verdicts.
 #[pyfunction]
 #[pyo3(signature = (scenario, grid, settings=None, seeds=None, *, row=None, seed=1, explain=false, workers=None, progress=None))]
 // Allow many arguments: each is a keyword of the Python function.
@@ -166,11 +170,11 @@ pub fn sweep(
     scenario: &Bound<'_, PyAny>,
     grid: &Bound<'_, PyMapping>,
     settings: Option<&Bound<'_, PyMapping>>,
-    seeds: Option<u32>,
+    seeds: Option<i64>,
     row: Option<&str>,
-    seed: u64,
+    seed: i64,
     explain: bool,
-    workers: Option<usize>,
+    workers: Option<i64>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
     let request = Request {
@@ -204,9 +208,13 @@ fn axis(path: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
     let py = values.py();
     if values.is_instance_of::<PyString>() {
         let parsed = Axis::parse(path, &values.extract::<String>()?);
-        return parsed.map_err(|error| errors::setting(py, path, error));
+        return parsed.map_err(|error| errors::sweep(py, &error));
     }
-    let values = values.try_iter()?.map(|value| value_text(&value?));
+    let Ok(values) = values.try_iter() else {
+        let fix = "give a list of values, or a text such as \"4K..1M*2\"";
+        return Err(errors::setting(py, path, fix));
+    };
+    let values = values.map(|value| value_text(path, &value?));
     let values = values.collect::<PyResult<Vec<_>>>()?;
     match values.is_empty() {
         true => Err(errors::setting(py, path, "give at least one value")),
@@ -228,7 +236,7 @@ impl Results {
 
 #[pymethods]
 impl Results {
-    /// One record a row: row_number, then settings, results, limits; the columns of
+    /// One record per row: row_number, then settings, results, limits; the columns of
     /// `fullpipe lab run --output`.
     #[getter]
     fn rows(&self, py: Python<'_>) -> PyResult<Table> {
@@ -244,45 +252,46 @@ impl Results {
         })
     }
 
-    /// One record a connection: flow, connection, goodput_mbps.
+    /// One record per connection: flow, connection, goodput_mbps.
     #[getter]
     fn connections(&self, py: Python<'_>) -> PyResult<Table> {
         Table::made(py, || Records::connections(&self.report))
     }
 
-    /// One record a limit of an end of a row: seconds, share, payload_bytes.
+    /// One record per row, end and limit: seconds, share, payload_bytes.
     #[getter]
     fn accounts(&self, py: Python<'_>) -> PyResult<Table> {
         Table::made(py, || Records::accounts(&self.report))
     }
 
-    /// One record an explained row: limit, knob, present and needed value, predicted goodput.
+    /// One record per explained row: limit, knob, present and needed value, predicted
+    /// goodput; `settings` and `changes` name every setting of a change that needs several.
     #[getter]
     fn verdicts(&self, py: Python<'_>) -> PyResult<Table> {
         Table::made(py, || Records::verdicts(&self.report))
     }
 
-    /// One record a change that was tried for an explanation: lever, changes, gain_share.
+    /// One record per change that was tried for an explanation: lever, changes, gain_share.
     #[getter]
     fn levers(&self, py: Python<'_>) -> PyResult<Table> {
         Table::made(py, || Records::levers(&self.report))
     }
 
-    /// One record a segment that an end sent or received (observe=True).
+    /// One record per segment that an end sent or received (observe=True).
     #[getter]
     fn segments(&self, py: Python<'_>) -> PyResult<Table> {
         let run = self.observed(py)?;
         Table::made(py, || Records::segments(run))
     }
 
-    /// One record a value of a series: windows in bytes, times in microseconds (observe=True).
+    /// One record per value of a series: windows in bytes, times in microseconds (observe=True).
     #[getter]
     fn series(&self, py: Python<'_>) -> PyResult<Table> {
         let run = self.observed(py)?;
         Table::made(py, || Records::series(run))
     }
 
-    /// One record an episode of recovery or congestion control (observe=True).
+    /// One record per episode of recovery or congestion control (observe=True).
     #[getter]
     fn episodes(&self, py: Python<'_>) -> PyResult<Table> {
         let run = self.observed(py)?;

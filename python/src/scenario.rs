@@ -2,7 +2,10 @@
 //!
 //! Rule: a scenario is its TOML text. Settings of a run are applied to a copy and never to the text.
 
-use std::env;
+use std::{
+    env,
+    hash::{Hash, Hasher},
+};
 
 use fullpipe_lab::{
     Axis, Experiment, HostRole, TrialEnd, TrialPlan,
@@ -18,11 +21,23 @@ use crate::{
 /// An experiment: hosts, links, flows, and rows that change their settings.
 ///
 /// Made by `Scenario.from_toml`, `Scenario.from_capture` or `Scenario.transfer`.
-#[pyclass(frozen, module = "fullpipe", from_py_object)]
+#[pyclass(frozen, eq, hash, module = "fullpipe", from_py_object)]
 #[derive(Clone)]
 pub struct Scenario {
     file: ExperimentFile,
     experiment: Experiment,
+}
+
+impl PartialEq for Scenario {
+    fn eq(&self, other: &Self) -> bool {
+        self.file == other.file
+    }
+}
+
+impl Hash for Scenario {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.file.text.hash(state);
+    }
 }
 
 impl Scenario {
@@ -88,13 +103,11 @@ impl Scenario {
         }
         let valid = experiment.validate();
         valid.map_err(|error| errors::setting(py, "", error))?;
-        match seeds {
-            Some(0) => return Err(errors::setting(py, "seeds", "expected at least 1")),
-            Some(seeds) => experiment.rows.iter_mut().for_each(|row| row.seeds = seeds),
-            None => {}
+        if let Some(seeds) = seeds {
+            experiment.rows.iter_mut().for_each(|row| row.seeds = seeds);
         }
         let swept = fullpipe_lab::sweep(&mut experiment, axes);
-        swept.map_err(|error| errors::setting(py, "", error))?;
+        swept.map_err(|error| errors::sweep(py, &error))?;
         Ok(experiment)
     }
 }
@@ -116,7 +129,7 @@ impl Scenario {
     #[pyo3(signature = (source, *, flow=None, filter=None, preset="linux", progress=None))]
     fn from_capture(
         source: &Bound<'_, PyAny>,
-        flow: Option<u64>,
+        flow: Option<i64>,
         filter: Option<&str>,
         preset: &str,
         progress: Option<&Bound<'_, PyAny>>,
@@ -152,7 +165,7 @@ impl Scenario {
         settings: Option<&Bound<'_, PyMapping>>,
         queue: Option<String>,
         congestion: Option<String>,
-        size_bytes: Option<u64>,
+        size_bytes: Option<i64>,
         duration: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = rate.py();
@@ -162,7 +175,8 @@ impl Scenario {
         let role = role
             .ok_or_else(|| errors::setting(py, "direction", "expected \"send\" or \"receive\""))?;
         let duration = duration.map(|given| arguments::time("duration", given));
-        let end = match (size_bytes, duration.transpose()?) {
+        let size_bytes = size_bytes.map(|bytes| arguments::whole(py, "size_bytes", bytes, 1));
+        let end = match (size_bytes.transpose()?, duration.transpose()?) {
             (Some(_), Some(_)) => {
                 let fix = "give size_bytes or duration, not both";
                 return Err(errors::setting(py, "duration", fix));
@@ -213,6 +227,16 @@ impl Scenario {
         rows.map(|row| row.label.clone()).collect()
     }
 
+    /// Returns the arguments of `_scenario`, for pickle.
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (String, String, String))> {
+        let ExperimentFile { name, file, text } = self.file.clone();
+        let made = py.import("fullpipe._native")?.getattr("_scenario")?;
+        Ok((made, (name, file, text)))
+    }
+
     fn __repr__(&self) -> String {
         let Self { file, experiment } = self;
         format!(
@@ -221,4 +245,11 @@ impl Scenario {
             experiment.rows.len()
         )
     }
+}
+
+/// Returns a scenario that pickle stored.
+#[pyfunction]
+#[pyo3(name = "_scenario")]
+pub fn unpickled(py: Python<'_>, name: String, file: String, text: String) -> PyResult<Scenario> {
+    Scenario::of(py, ExperimentFile { name, file, text })
 }

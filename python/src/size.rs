@@ -22,11 +22,12 @@ pub struct Sizes(Size);
 ///
 /// scenario: a scenario whose first row gives rate, round-trip time, loss and preset; or give
 /// rate (bit/s or "100mbit") and rtt (seconds or "20ms") instead. loss: probability below 1.
+/// preset: default "default".
 /// memory: packet memory of the host in bytes; None for ample. low_water: percent of the send
 /// buffer that must be free before a blocked writer continues. share: sufficient share of what the
 /// path carries. progress: True for a tqdm bar, or a function of the finished share.
 #[pyfunction]
-#[pyo3(signature = (scenario=None, *, rate=None, rtt=None, loss=None, preset="default", memory=None,
+#[pyo3(signature = (scenario=None, *, rate=None, rtt=None, loss=None, preset=None, memory=None,
     settings=None, low_water=0, share=0.95, seed=1, progress=None))]
 // Allow many arguments: each is a keyword of the Python function.
 #[allow(clippy::too_many_arguments)]
@@ -36,12 +37,12 @@ pub fn size(
     rate: Option<&Bound<'_, PyAny>>,
     rtt: Option<&Bound<'_, PyAny>>,
     loss: Option<&Bound<'_, PyAny>>,
-    preset: &str,
-    memory: Option<u64>,
+    preset: Option<&str>,
+    memory: Option<i64>,
     settings: Option<&Bound<'_, PyMapping>>,
-    low_water: u32,
+    low_water: i64,
     share: f64,
-    seed: u64,
+    seed: i64,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Sizes> {
     if !(share > 0.0 && share < 1.0) {
@@ -51,10 +52,15 @@ pub fn size(
             "expected a share above 0 and below 1",
         ));
     }
-    if low_water > 90 {
+    if !(0..=90).contains(&low_water) {
         return Err(errors::setting(py, "low_water", "expected 0 to 90 percent"));
     }
     let path = match (scenario, rate, rtt) {
+        (Some(_), None, None) if loss.is_some() || preset.is_some() => {
+            let argument = if loss.is_some() { "loss" } else { "preset" };
+            let fix = "the scenario has its own; change the scenario, or give rate and rtt instead";
+            return Err(errors::setting(py, argument, fix));
+        }
         (Some(scenario), None, None) => {
             let experiment = Scenario::from_argument(scenario)?;
             let experiment = experiment.prepared(py, None, None, None, &[])?;
@@ -71,7 +77,8 @@ pub fn size(
                 Some(given) => arguments::share("loss", given)?,
                 None => 0.0,
             },
-            preset: find(preset).map_err(|error| errors::setting(py, "preset", error))?,
+            preset: find(preset.unwrap_or("default"))
+                .map_err(|error| errors::setting(py, "preset", error))?,
         },
         _ => {
             let fix = "give rate and rtt, or a scenario";
@@ -82,12 +89,14 @@ pub fn size(
         rate_bps: path.rate_bps,
         rtt: path.rtt,
         loss: path.loss,
-        memory,
+        memory: memory
+            .map(|memory| arguments::whole(py, "memory", memory, 1))
+            .transpose()?,
         preset: path.preset,
         settings: arguments::settings(settings)?,
-        low_water,
+        low_water: low_water as u32,
         share,
-        seed,
+        seed: arguments::whole(py, "seed", seed, 0)?,
     };
     let found = work(py, progress, |control| {
         fullpipe_lab::size(&request, &|share| control.advance(share))
@@ -97,13 +106,13 @@ pub fn size(
 
 #[pymethods]
 impl Sizes {
-    /// One record a knob and direction: the smallest sufficient value, bytes, goodput_mbps.
+    /// One record per knob and direction: the smallest sufficient value, bytes, goodput_mbps.
     #[getter]
     fn knobs(&self, py: Python<'_>) -> PyResult<Table> {
         Table::made(py, || Records::sizes(&self.0))
     }
 
-    /// One record a value that was tried: bytes, goodput_mbps, of_path_share, limit.
+    /// One record per value that was tried: bytes, goodput_mbps, of_path_share, limit.
     #[getter]
     fn curves(&self, py: Python<'_>) -> PyResult<Table> {
         Table::made(py, || Records::size_curves(&self.0))

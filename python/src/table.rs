@@ -11,7 +11,7 @@ use arrow_array::{
     types::{Float64Type, UInt64Type},
 };
 use arrow_schema::{Field, Schema, ffi::FFI_ArrowSchema};
-use fullpipe_lab::{Records, Values};
+use fullpipe_lab::{Column, Records, Values};
 use pyo3::{
     exceptions::PyRuntimeError,
     prelude::*,
@@ -90,6 +90,39 @@ fn array(values: Values) -> ArrayRef {
     }
 }
 
+/// A column of a table that pickle stores: its name, the name of its Arrow type, and its values.
+type PickledColumn<'py> = (String, String, Vec<Bound<'py, PyAny>>);
+
+/// Returns a table that pickle stored.
+#[pyfunction]
+#[pyo3(name = "_table")]
+pub fn unpickled(columns: Vec<PickledColumn<'_>>) -> PyResult<Table> {
+    let count = columns.first().map_or(0, |(_, _, values)| values.len());
+    let columns = columns.into_iter().map(|(name, kind, values)| {
+        let values = values.iter();
+        let values = match kind.as_str() {
+            "Utf8" => Values::Text(
+                values
+                    .map(|value| value.extract())
+                    .collect::<PyResult<_>>()?,
+            ),
+            "UInt64" => Values::Whole(
+                values
+                    .map(|value| value.extract())
+                    .collect::<PyResult<_>>()?,
+            ),
+            _ => Values::Decimal(
+                values
+                    .map(|value| value.extract())
+                    .collect::<PyResult<_>>()?,
+            ),
+        };
+        Ok(Column { name, values })
+    });
+    let columns = columns.collect::<PyResult<Vec<_>>>()?;
+    Table::of(Records { columns, count })
+}
+
 #[pymethods]
 impl Table {
     /// Number of rows.
@@ -116,6 +149,22 @@ impl Table {
             "<fullpipe.Table of {} rows: {names}>",
             self.batch.num_rows()
         )
+    }
+
+    /// Returns the arguments of `_table`, for pickle.
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Vec<PickledColumn<'py>>,))> {
+        let columns = self.column_names().into_iter().enumerate();
+        let columns = columns.map(|(place, name)| {
+            let kind = self.batch.column(place).data_type().to_string();
+            let count = self.batch.num_rows();
+            let values = (0..count).map(|row| self.value(py, row, place));
+            Ok((name, kind, values.collect::<PyResult<Vec<_>>>()?))
+        });
+        let made = py.import("fullpipe._native")?.getattr("_table")?;
+        Ok((made, (columns.collect::<PyResult<Vec<_>>>()?,)))
     }
 
     /// Returns the Arrow schema as a PyCapsule.

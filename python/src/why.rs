@@ -35,8 +35,8 @@ pub struct Why(Answer);
 /// merged). Formats: pcap and pcapng, plain or inside gzip or zstd.
 /// flow: number of the connection to explain; default: the only one. filter: connections to read,
 /// in tcpdump's words. preset: system of the hosts, whose words the advice uses. quick: only the
-/// account, without a twin and advice. rows: most connections in the tables; those with the most
-/// lost time are kept. progress: True for a tqdm bar, or a function of the finished share.
+/// account (seconds and bytes of each limit), without a simulation and a verdict. rows: the maximum
+/// number of connections in the tables; those with the most lost time are kept. progress: True for a tqdm bar, or a function of the finished share.
 ///
 /// Raises CaptureError for a file that is no capture, ReadError for one that cannot be opened or
 /// read, SettingError for a wrong argument.
@@ -44,11 +44,11 @@ pub struct Why(Answer);
 #[pyo3(signature = (source, *, flow=None, filter=None, preset="linux", quick=false, rows=10_000, progress=None))]
 pub fn why(
     source: &Bound<'_, PyAny>,
-    flow: Option<u64>,
+    flow: Option<i64>,
     filter: Option<&str>,
     preset: &str,
     quick: bool,
-    rows: usize,
+    rows: i64,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Why> {
     let options = AnswerOptions {
@@ -97,44 +97,44 @@ impl Why {
 
 #[pymethods]
 impl Why {
-    /// One record a capture: packets, bytes, times, is_partial (0 or 1), warnings.
+    /// One record per capture: packets, bytes, times, is_partial (0 or 1), warnings.
     #[getter]
     fn captures(&self, py: Python<'_>) -> PyResult<Table> {
         Table::made(py, || captures(&self.0.captures))
     }
 
-    /// One record a connection, the one with the most lost time first; the columns of
+    /// One record per connection, the one with the most lost time first; the columns of
     /// `fullpipe why --csv`.
     #[getter]
     fn connections(&self, py: Python<'_>) -> PyResult<Table> {
         Table::made(py, || connections(&self.0.captures, &self.0.rows))
     }
 
-    /// One record a limit of a connection: seconds, share of the lifetime, payload_bytes.
+    /// One record per connection and limit: seconds, share of the lifetime, payload_bytes.
     #[getter]
     fn accounts(&self, py: Python<'_>) -> PyResult<Table> {
         Table::made(py, || accounts(&self.0.captures, &self.0.rows))
     }
 
-    /// One record a segment of the connection.
+    /// One record per segment of the connection.
     #[getter]
     fn segments(&self, py: Python<'_>) -> PyResult<Table> {
         self.table_of_one(py, |[segments, _, _]| segments)
     }
 
-    /// One record a period with one limit of the connection: at_ns, until_ns, limit, confidence.
+    /// One record per period with one limit of the connection: at_ns, until_ns, limit, confidence.
     #[getter]
     fn limits(&self, py: Python<'_>) -> PyResult<Table> {
         self.table_of_one(py, |[_, limits, _]| limits)
     }
 
-    /// One record an episode of the connection, such as a recovery: at_ns, until_ns, count.
+    /// One record per episode of the connection, such as a recovery: at_ns, until_ns, count.
     #[getter]
     fn episodes(&self, py: Python<'_>) -> PyResult<Table> {
         self.table_of_one(py, |[_, _, episodes]| episodes)
     }
 
-    /// One record a value of a series of the connection.
+    /// One record per value of a series of the connection.
     #[getter]
     fn series(&self, py: Python<'_>) -> PyResult<Table> {
         let run = self.run(py)?;
@@ -142,6 +142,7 @@ impl Why {
     }
 
     /// One record if the connection has an explanation: limit, knob, present and needed value.
+    /// `settings` and `changes` name every setting of a change that needs several.
     #[getter]
     fn verdicts(&self, py: Python<'_>) -> PyResult<Table> {
         let one = self.0.connections.full().and_then(|flow| {
@@ -155,6 +156,7 @@ impl Why {
     #[getter]
     fn verdict(&self) -> String {
         match &self.0.twin {
+            None if self.0.connections.distinct() == 0 => "There is no connection.".to_string(),
             None => {
                 "No connection was explained: choose one with flow=N, without quick.".to_string()
             }

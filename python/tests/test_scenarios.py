@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 import types
-from typing import Callable
+from typing import Callable, Dict
 
 import pyarrow
 import pytest
@@ -77,8 +77,29 @@ def test_an_explanation_names_limit_and_needed_value(scenario: fullpipe.Scenario
     results = fullpipe.explain(scenario)
     (verdict,) = results.verdicts.to_dicts()
     assert verdict["limit"] == "send_buffer"
+    assert (verdict["settings"], verdict["knob"]) == ("tcp.send_buffer", "tcp.send_buffer")
+    assert verdict["changes"] == f"tcp.send_buffer = {verdict['needed']}"
     assert len(results.levers) > 0
     assert "Limited by" in results.text
+
+
+def test_a_verdict_names_every_setting_of_a_change_that_needs_several() -> None:
+    row = fullpipe.Scenario.from_toml("netburner").rows[0]
+    (verdict,) = fullpipe.explain("netburner", row=row).verdicts.to_dicts()
+    changes = dict(change.split(" = ") for change in verdict["changes"].split(" + "))
+    assert verdict["settings"].split(" + ") == list(changes)
+    assert list(changes) == ["SetSocketTxBuffers", "SetSocketUnackBuffers"]
+    assert changes[verdict["knob"]] == verdict["needed"]
+
+    def goodput(settings: Dict[str, str]) -> float:
+        found = {f"device.{name}": value for name, value in settings.items()}
+        (mbps,) = fullpipe.run("netburner", found, row=row).rows.column("goodput_mbps")
+        return float(mbps)
+
+    joint = goodput(changes)
+    assert joint == pytest.approx(verdict["predicted_mbps"], rel=0.05)
+    for name, value in changes.items():
+        assert goodput({name: value}) < 0.98 * joint, name
 
 
 def test_an_observed_run_has_segments_series_and_a_page(scenario: fullpipe.Scenario) -> None:

@@ -48,8 +48,9 @@ pub fn run(arguments: &SizeArguments, terminal: &Terminal) -> Result<(), Failure
     });
     drop(progress);
     let size = size.map_err(|error| match error {
-        SizeError::Setting(_) => Failure::usage(format!("--set: {error}")),
+        SizeError::Setting { .. } => Failure::usage(format!("--set: {error}")),
         SizeError::Memory(_) => Failure::usage(format!("--memory: {error}")),
+        SizeError::TooFar => Failure::usage(format!("--rtt: {error}")),
         SizeError::TooLong(_) | SizeError::Path(_) => Failure::usage(error),
         SizeError::Nothing(_) | SizeError::Run(_) => Failure::failed(error),
     })?;

@@ -113,7 +113,10 @@ pub struct Trial {
 pub enum TrialError {
     /// A setting was refused.
     Setting {
-        /// The setting as given.
+        /// The flag of the command that made the setting, such as `--queue`.
+        flag: &'static str,
+        /// The setting `NAME=VALUE` of `--set`; empty for another flag, and if the settings together
+        /// were refused.
         given: String,
         /// The error of the setting.
         error: Box<SettingError>,
@@ -127,7 +130,10 @@ pub enum TrialError {
 impl std::fmt::Display for TrialError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Setting { given, error } => write!(f, "{given}: {error}"),
+            Self::Setting { flag, given, error } => match given.as_str() {
+                "" => write!(f, "{flag}: {error}"),
+                given => write!(f, "{flag} {given}: {error}"),
+            },
             Self::Refused(mistake) => f.write_str(&mistake.what),
             Self::Run(error) => error.fmt(f),
         }
@@ -147,15 +153,17 @@ impl TrialPlan {
             plain
                 .set(&name, &value)
                 .map_err(|error| TrialError::Setting {
+                    flag,
                     given: match flag {
-                        "--set" => format!("{flag} {name}={value}"),
-                        _ => flag.to_string(),
+                        "--set" => format!("{name}={value}"),
+                        _ => String::new(),
                     },
                     error: Box::new(error),
                 })?;
         }
         plain.validate().map_err(|error| TrialError::Setting {
-            given: "--set".to_string(),
+            flag: "--set",
+            given: String::new(),
             error: Box::new(error),
         })?;
         let text = self.text(&self.all_settings());

@@ -4,7 +4,7 @@
 //! Rule: `row_number` counts the rows (scenarios) from 1 in the order of the report, and joins the
 //! tables. Nothing is computed here.
 
-use fullpipe_explain::{Explanation, Predicted};
+use fullpipe_explain::{Advised, Explanation, Predicted};
 use fullpipe_scenario::Times;
 use fullpipe_tcp::limit::Reason;
 
@@ -198,6 +198,19 @@ impl Records {
     }
 }
 
+/// Returns the settings that an explanation changes together, each as the text that `of` returns. A
+/// setting of several hosts is written once.
+fn joined(found: &Explanation, of: impl Fn(&Advised) -> String) -> String {
+    let mut texts = Vec::new();
+    for advised in &found.settings {
+        let text = of(advised);
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts.join(" + ")
+}
+
 /// Returns explanations as columns. An item is the number and the name of the explained transfer,
 /// and its explanation.
 pub fn of_explanations<'a>(
@@ -216,6 +229,21 @@ pub fn of_explanations<'a>(
         .text("knob", text(|found| &found.knob))
         .text("present", text(|found| &found.present))
         .text("needed", text(|found| &found.needed))
+        .text("settings", |(.., found)| {
+            joined(found, |advised| advised.setting.name.clone())
+        })
+        .text("changes", |(.., found)| {
+            let mut hosts = found.settings.iter().map(|advised| &advised.on);
+            let first = hosts.next();
+            let has_several_hosts = hosts.any(|host| Some(host) != first);
+            joined(found, |Advised { setting, on, .. }| {
+                let change = format!("{} = {}", setting.name, setting.wanted);
+                match has_several_hosts {
+                    true => format!("{change} ({on})"),
+                    false => change,
+                }
+            })
+        })
         .decimal("predicted_mbps", predicted(|at| at.goodput_mbps))
         .decimal("predicted_low_mbps", predicted(|at| at.low_mbps))
         .decimal("predicted_high_mbps", predicted(|at| at.high_mbps))

@@ -3,20 +3,31 @@
 //! Rule: each error names something that the caller can change, except for a violation in the
 //! simulator.
 
+use fullpipe_pool::Duration;
 use fullpipe_scenario::{Mistake, experiment::SettingError, units::grouped};
 
 use crate::run::RunError;
 
 /// Largest buffer that a search tries, in bytes.
 pub const LARGEST: u64 = 1 << 30;
+/// Longest round-trip time of a searched path. With longer ones, timeouts that elapse before the
+/// first acknowledgement decide the goodput, and not the buffers.
+pub const LONGEST_RTT: Duration = Duration::from_secs(5);
 
 /// Reason that a search has no result.
 #[derive(Debug)]
 pub enum SizeError {
     /// A setting was refused.
-    Setting(SettingError),
+    Setting {
+        /// The setting, `NAME=VALUE`; empty if the settings together were refused.
+        given: String,
+        /// The error of the setting.
+        error: Box<SettingError>,
+    },
     /// The given memory is too small for every setting.
     Memory(SettingError),
+    /// The round-trip time exceeds [`LONGEST_RTT`].
+    TooFar,
     /// The bandwidth-delay product, in bytes, exceeds the largest buffer.
     TooLong(u64),
     /// The description of the path was refused.
@@ -27,11 +38,23 @@ pub enum SizeError {
     Run(RunError),
 }
 
+impl SizeError {
+    /// Returns a function from the error of the setting `given` to an error of the search.
+    pub(super) fn of_setting(given: &str) -> impl FnOnce(SettingError) -> Self {
+        let given = given.to_string();
+        move |error| Self::Setting {
+            given,
+            error: Box::new(error),
+        }
+    }
+}
+
 impl std::fmt::Display for SizeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Setting(error) => error.fmt(f),
+            Self::Setting { error, .. } => error.fmt(f),
             Self::Memory(error) => write!(f, "so little memory is none at all: {error}"),
+            Self::TooFar => write!(f, "expected a round-trip time of at most {LONGEST_RTT}"),
             Self::TooLong(bytes) => write!(
                 f,
                 "the bandwidth-delay product is {} bytes, and the largest buffer holds {}",

@@ -227,10 +227,13 @@ const STEPS_BEFORE: usize = 4;
 /// finished share.
 ///
 /// # Errors
-/// Fails if a setting or the path is refused, the memory is too small, the bandwidth-delay product
-/// exceeds the largest buffer, nothing arrives over the path, a run fails, or `progress` returns
-/// `ControlFlow::Break`.
+/// Fails if a setting or the path is refused, the memory is too small, the round-trip time is above
+/// 5 s, the bandwidth-delay product exceeds the largest buffer, nothing arrives over the path, a
+/// run fails, or `progress` returns `ControlFlow::Break`.
 pub fn size(request: &SizeRequest, progress: &SizeProgress<'_>) -> Result<Size, SizeError> {
+    if request.rtt > error::LONGEST_RTT {
+        return Err(SizeError::TooFar);
+    }
     if request.bdp() > error::LARGEST {
         return Err(SizeError::TooLong(request.bdp()));
     }

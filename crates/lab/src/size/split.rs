@@ -112,12 +112,13 @@ fn both_ways(request: &SizeRequest, setup: &Setup) -> Result<Setup, SizeError> {
     std::mem::swap(&mut back.from, &mut back.to);
     // Let the peer's writer continue as soon as any space is free, because the requested
     // `low_water` applies only to the host.
-    back.set("low_water", "0").map_err(SizeError::Setting)?;
+    back.set("low_water", "0")
+        .map_err(SizeError::of_setting("low_water=0"))?;
     setup.flows.push(back);
     let loss = request.loss.to_string();
     setup
         .set("path.back.loss", &loss)
-        .map_err(SizeError::Setting)?;
+        .map_err(SizeError::of_setting(&format!("loss={loss}")))?;
     Ok(setup)
 }
 

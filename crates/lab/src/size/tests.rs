@@ -401,7 +401,9 @@ fn a_senseless_request_is_refused_with_the_reason() {
     unknown
         .settings
         .push(("tcp.sak".to_string(), "1".to_string()));
-    assert!(matches!(refused(unknown), SizeError::Setting(_)));
+    assert!(matches!(refused(unknown), SizeError::Setting { given, .. } if given == "tcp.sak=1"));
+    let far = request(1_000_000, Duration::from_secs(6), "linux");
+    assert!(matches!(refused(far), SizeError::TooFar));
     let far = request(100_000_000_000, Duration::from_secs(1), "linux");
     assert!(matches!(refused(far), SizeError::TooLong(12_500_000_000)));
 }

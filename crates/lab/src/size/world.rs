@@ -109,21 +109,25 @@ impl SizeRequest {
         // Limit the window to what the ends can advertise.
         let window = ample.min(most_window(host, peer));
         for limit in ["tcp.send_buffer_limit", "tcp.receive_buffer_limit"] {
-            set(&mut experiment, limit, "1G")?;
+            set(&mut experiment, &format!("host.{limit}"), "1G")?;
         }
         for (buffer, size) in [("tcp.send_buffer", ample), ("tcp.receive_buffer", window)] {
-            set(&mut experiment, buffer, &size.to_string())?;
-            set(&mut experiment, &format!("{buffer}_max"), "0")?;
+            set(
+                &mut experiment,
+                &format!("host.{buffer}"),
+                &size.to_string(),
+            )?;
+            set(&mut experiment, &format!("host.{buffer}_max"), "0")?;
         }
         for bound in ["tcp.unacknowledged", "tcp.out_of_order"] {
-            set(&mut experiment, bound, "1G")?;
+            set(&mut experiment, &format!("host.{bound}"), "1G")?;
         }
         let blocks = |bytes: u64| (bytes / block).max(1).to_string();
-        set(&mut experiment, "pool.blocks", &blocks(ample * MEMORY))?;
+        set(&mut experiment, "host.pool.blocks", &blocks(ample * MEMORY))?;
         self.apply_settings(&mut experiment)?;
-        experiment.validate().map_err(SizeError::Setting)?;
+        experiment.validate().map_err(SizeError::of_setting(""))?;
         if let Some(memory) = self.memory {
-            set(&mut experiment, "pool.blocks", &blocks(memory))?;
+            set(&mut experiment, "host.pool.blocks", &blocks(memory))?;
             experiment.validate().map_err(SizeError::Memory)?;
         }
         Ok(experiment)
@@ -131,9 +135,7 @@ impl SizeRequest {
 
     fn apply_settings(&self, experiment: &mut Experiment) -> Result<(), SizeError> {
         let mut settings = self.settings.iter();
-        settings
-            .try_for_each(|(name, value)| experiment.set(name, value))
-            .map_err(SizeError::Setting)
+        settings.try_for_each(|(name, value)| set(experiment, name, value))
     }
 
     fn file(&self, role: HostRole, ample: u64, length: Length) -> String {
@@ -169,9 +171,10 @@ rows = [{{ label = "path", seeds = {seeds} }}]
     }
 }
 
-fn set(experiment: &mut Experiment, knob: &str, value: &str) -> Result<(), SizeError> {
-    let path = format!("host.{knob}");
-    experiment.set(&path, value).map_err(SizeError::Setting)
+fn set(experiment: &mut Experiment, name: &str, value: &str) -> Result<(), SizeError> {
+    experiment
+        .set(name, value)
+        .map_err(SizeError::of_setting(&format!("{name}={value}")))
 }
 
 /// Returns the only row (scenario) of `experiment`.

@@ -30,13 +30,21 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
-/// Reason that a sweep was refused, with its remedy, in one line.
+/// Reason that a sweep was refused, with its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SweepError(String);
+pub struct SweepError {
+    /// The refused setting, `PATH=VALUE` or `PATH`; empty if no single setting is wrong.
+    pub setting: String,
+    /// The mistake and its remedy, in one line.
+    pub fix: String,
+}
 
 impl fmt::Display for SweepError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match self.setting.as_str() {
+            "" => f.write_str(&self.fix),
+            setting => write!(f, "{setting}: {}", self.fix),
+        }
     }
 }
 
@@ -49,9 +57,13 @@ impl Axis {
     /// # Errors
     /// Fails if a range is malformed or has no end.
     pub fn parse(path: &str, values: &str) -> Result<Self, SweepError> {
+        let values = values::parse(path, values).map_err(|fix| SweepError {
+            setting: path.to_string(),
+            fix,
+        })?;
         Ok(Self {
             path: path.to_string(),
-            values: values::parse(path, values)?,
+            values,
         })
     }
 }
@@ -67,14 +79,18 @@ pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepErro
     }
     let mut paths = HashSet::new();
     if let Some(axis) = axes.iter().find(|axis| !paths.insert(&axis.path)) {
-        return Err(SweepError(format!("`{}` is swept twice", axis.path)));
+        return Err(SweepError {
+            setting: axis.path.clone(),
+            fix: "it is swept twice".to_string(),
+        });
     }
     let points: usize = axes.iter().map(|axis| axis.values.len()).product();
     let rows = points.saturating_mul(experiment.rows.len());
     if rows > MOST_ROWS {
-        return Err(SweepError(format!(
-            "{rows} rows are too many; {MOST_ROWS} are the most"
-        )));
+        return Err(SweepError {
+            setting: String::new(),
+            fix: format!("{rows} rows are too many; {MOST_ROWS} are the most"),
+        });
     }
     keep_columns(experiment);
     let mut swept = Vec::with_capacity(rows);
@@ -89,9 +105,10 @@ pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepErro
         swept.append(&mut placed);
     }
     for row in &swept {
-        row.setup
-            .validate()
-            .map_err(|error| SweepError(format!("row `{}`: {error}", row.title())))?;
+        row.setup.validate().map_err(|error| SweepError {
+            setting: String::new(),
+            fix: format!("row `{}`: {error}", row.title()),
+        })?;
     }
     experiment.rows = swept;
     experiment.origins = Origins::default();
@@ -118,9 +135,10 @@ fn at(row: &Row, path: &str, value: &str) -> Result<Row, SweepError> {
         path: path.to_string(),
         value: value.to_string(),
     };
-    row.setup
-        .set(path, value)
-        .map_err(|error| SweepError(format!("{point}: {error}")))?;
+    row.setup.set(path, value).map_err(|error| SweepError {
+        setting: point.to_string(),
+        fix: error.to_string(),
+    })?;
     row.point.push(point);
     Ok(row)
 }

@@ -5,8 +5,6 @@
 
 use fullpipe_scenario::units::{Amount, Unit};
 
-use super::SweepError;
-
 /// Largest number of values in one range.
 const MOST_VALUES: usize = 10_000;
 
@@ -16,8 +14,9 @@ enum Step {
     Plus(f64),
 }
 
-/// Parses every value of a list, in the order in which the values are written.
-pub(super) fn parse(path: &str, text: &str) -> Result<Vec<String>, SweepError> {
+/// Parses every value of a list, in the order in which the values are written. The error is the
+/// mistake and its remedy.
+pub(super) fn parse(path: &str, text: &str) -> Result<Vec<String>, String> {
     let mut values = Vec::new();
     for part in text.split(',').map(str::trim) {
         if part.is_empty() {
@@ -37,7 +36,7 @@ fn range(
     first: &str,
     rest: &str,
     values: &mut Vec<String>,
-) -> Result<(), SweepError> {
+) -> Result<(), String> {
     let Some(sign) = rest.find(['*', '+']) else {
         let what = "a range says how it goes on, such as 4K..1M*2 or 10ms..50ms+10ms";
         return Err(wrong(part, what));
@@ -84,7 +83,7 @@ fn count(
     first: Amount,
     last: f64,
     values: &mut Vec<String>,
-) -> Result<(), SweepError> {
+) -> Result<(), String> {
     // Increase the end slightly, so that a rounding error does not drop the last value.
     let end = last * (1.0 + 1e-9);
     let mut written: Option<String> = None;
@@ -113,7 +112,7 @@ fn count(
     Ok(())
 }
 
-fn amount(path: &str, part: &str, end: &str) -> Result<Amount, SweepError> {
+fn amount(path: &str, part: &str, end: &str) -> Result<Amount, String> {
     let end = end.trim();
     let Some(amount) = Amount::of_setting(path, end) else {
         let what = format!(
@@ -129,6 +128,6 @@ fn amount(path: &str, part: &str, end: &str) -> Result<Amount, SweepError> {
     Ok(amount)
 }
 
-fn wrong(given: &str, what: &str) -> SweepError {
-    SweepError(format!("`{given}`: {what}"))
+fn wrong(given: &str, what: &str) -> String {
+    format!("`{given}`: {what}")
 }
