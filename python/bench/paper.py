@@ -2,8 +2,8 @@
 
     python python/bench/paper.py FOLDER TASKS
 
-FOLDER is one of `captures.py`. Prints what a capture costs, and a verdict; what the driver needs for a
-capture that an earlier call did; what the report costs; and the memory of the driver for each of TASKS
+FOLDER has captures. Prints what a capture costs, and a verdict; what the driver needs for a capture
+that an earlier call did; what packing and the report cost; and the memory of the driver for each of TASKS
 tasks, and of the process that did all of this. Times are processor time, of all threads and of child
 processes, because other work on the machine changes it least.
 """
@@ -45,6 +45,17 @@ def resident():
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def report_of(dataset, out):
+    """Returns the processor time of a report, and prints its memory."""
+    code = ("import sys\nfrom fullpipe import fleet\n"
+            "fleet.report(sys.argv[1], out=sys.argv[2], pages=0)\n"
+            "import resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)")
+    command = [sys.executable, "-c", code, dataset, out / "report"]
+    seconds, answer = timed(lambda: subprocess.run(command, check=True, capture_output=True, text=True))
+    print(f"report of {dataset.name}: {int(answer.stdout.split()[-1]) / 1024:.0f} MB of memory")
+    return seconds
+
+
 def tasks_and_entries(count):
     """Returns the memory that the driver needs for a task, and for what it keeps of its entry."""
     before = resident()
@@ -72,19 +83,18 @@ def main():
     objects = [path for path in (out / "all").rglob("*") if path.is_file()]
     print(f"{len(objects) / outcome.tasks:.2f} objects and {sum(p.stat().st_size for p in objects) / outcome.tasks / 1e3:.1f} KB "
           "a capture in the dataset")
-    times = []
+    parts = {}
     for share in (4, 1):
-        part = files[::share]
-        fleet.why_many(part, out / f"part-{share}")
-        code = ("import sys\nfrom fullpipe import fleet\n"
-                "fleet.report(sys.argv[1], out=sys.argv[2], pages=0)\n"
-                "import resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)")
-        command = [sys.executable, "-c", code, out / f"part-{share}", out / f"report-{share}"]
-        seconds, answer = timed(lambda: subprocess.run(command, check=True, capture_output=True, text=True))
-        times.append(seconds)
-        print(f"report of {len(part)} captures: {seconds:.1f} s, {int(answer.stdout) / 1024:.0f} MB of memory")
-    each = (times[1] - times[0]) / (len(files) - len(files[::4]))
-    print(f"report: {each * 1e3:.2f} ms for each further capture")
+        dataset, packed = out / f"part-{share}", out / f"packed-{share}"
+        fleet.why_many(files[::share], dataset)
+        of_pack, _ = timed(lambda: fleet.pack(dataset, packed))
+        parts[share] = [len(files[::share]), of_pack, report_of(dataset, out), report_of(packed, out)]
+    more = parts[1][0] - parts[4][0]
+    for place, name in enumerate(["pack", "report", "report of the packed dataset"], start=1):
+        each = (parts[1][place] - parts[4][place]) / more
+        print(f"{name}: {parts[1][place]:.1f} s, {each * 1e3:.3f} ms for each further capture")
+    size = sum(path.stat().st_size for path in (out / "packed-1").rglob("*.parquet"))
+    print(f"the packed dataset: {size / parts[1][0]:.0f} bytes a capture")
     small = [path for path in files if 0 < path.stat().st_size < LARGEST]
     chosen = small[:: max(1, len(small) // EXPLAINED)][:EXPLAINED]
     verdicts = []

@@ -102,6 +102,11 @@ def test_other_options_replace_the_rows_of_a_capture(
     assert fleet.why_many(source, out).done == 1
     assert fleet.why_many(source, out, explain=1).done == 1
     assert table(out, "connections").num_rows == table(out, "verdicts").num_rows == 1
+    # A call with fewer verdicts keeps those that are there.
+    assert (fleet.why_many(source, out).kept, table(out, "verdicts").num_rows) == (1, 1)
+    assert fleet.why_many(source, out, filter="tcp").done == 1
+    assert not (out / "verdicts").exists() or not list((out / "verdicts").iterdir())
+    assert fleet.why_many(source, out, explain=1).done == 1
     # A name means the same file in each folder, and an entry that was cut is made again.
     monkeypatch.chdir(captures)
     assert fleet.why_many("./whole-0.pcap.gz", out, explain=1).kept == 1

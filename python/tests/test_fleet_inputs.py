@@ -90,7 +90,7 @@ def test_a_failed_verdict_counts_and_its_capture_is_no_error_of_the_report(
         assert fleet.why_many(CAPTURE, out, explain=1).errors == 1
     again = fleet.why_many(CAPTURE, out, explain=1)
     assert (again.kept, again.errors) == (1, 1)
-    (totals,) = summaries(str(out))["totals"].to_pylist()
+    (totals,) = summaries([str(out)])["totals"].to_pylist()
     assert (totals["errors"], totals["failed_verdicts"]) == (0, 1)
     text = fleet.report(out).html
     assert "Not analysed" not in text
@@ -98,7 +98,7 @@ def test_a_failed_verdict_counts_and_its_capture_is_no_error_of_the_report(
     empty = tmp_path / "empty.pcap"
     empty.touch()
     assert fleet.why_many(empty, out).errors == 1
-    (totals,) = summaries(str(out))["totals"].to_pylist()
+    (totals,) = summaries([str(out)])["totals"].to_pylist()
     assert (totals["errors"], totals["failed_verdicts"]) == (1, 1)
 
 

@@ -65,7 +65,7 @@ def test_left_out_connections_are_counted(tmp_path: pathlib.Path) -> None:
         fleet.why_many(source, out, rows=rows)
         (capture,) = table(out, "captures").to_pylist()
         assert (capture["left_out"], table(out, "connections").num_rows) == (2 - rows, rows)
-        (totals,) = summaries(str(out))["totals"].to_pylist()
+        (totals,) = summaries([str(out)])["totals"].to_pylist()
         assert totals["left_out_connections"] == 2 - rows
 
 

@@ -93,7 +93,7 @@ def dataset(tmp_path: pathlib.Path) -> str:
 
 
 def test_a_change_is_a_setting_whatever_value_a_connection_needs(dataset: str) -> None:
-    (change,) = summaries(dataset)["changes"].to_pylist()
+    (change,) = summaries([dataset])["changes"].to_pylist()
     assert (change["setting"], change["connections"]) == ("SO_SNDBUF", 3)
     assert change["saved_s"] == pytest.approx(6 + 8 + 5)
     # With half of the goodput each takes twice as long.
@@ -103,8 +103,62 @@ def test_a_change_is_a_setting_whatever_value_a_connection_needs(dataset: str) -
     assert change["median_times_as_fast"] == pytest.approx(2.5)
 
 
+def test_settings_that_change_together_are_one_change(tmp_path: pathlib.Path) -> None:
+    rows = [connection(f"{number}.pcap", f"10.0.0.{number}:1", "192.0.2.9:2") for number in range(2)]
+    joint = {"settings": "SO_SNDBUF + SO_RCVBUF", "changes": "SO_SNDBUF = 64K + SO_RCVBUF = 1M"}
+    verdicts = [
+        {**verdict("0.pcap", "SO_SNDBUF", "64K", 2.0), **joint},
+        {**verdict("1.pcap", "SO_SNDBUF", "64K", 5.0), "settings": "SO_SNDBUF", "changes": "SO_SNDBUF = 64K"},
+    ]
+    captures = [{"file": row["file"], "is_partial": 0} for row in rows]
+    dataset = write(tmp_path / "d", captures=captures, connections=rows, verdicts=verdicts)
+    sums = summaries([dataset])
+    changes = {row["setting"]: (row["needed"], row["saved_s"]) for row in sums["changes"].to_pylist()}
+    assert changes == {
+        "SO_SNDBUF + SO_RCVBUF": (joint["changes"], pytest.approx(8)),
+        "SO_SNDBUF": ("64K", pytest.approx(5)),
+    }
+    assert set(sums["by_setting"]["setting"].to_pylist()) == changes.keys()
+
+
+def test_a_packed_dataset_and_several_have_the_sums_of_one(tmp_path: pathlib.Path) -> None:
+    plain = gzip.decompress(CAPTURE.read_bytes())
+    for number in range(4):
+        # Each has a connection of its own: port 50201 and so on in place of 50200.
+        other = plain.replace(b"\xc4\x18", bytes([0xC4, 0x19 + number]))
+        (tmp_path / f"{number}.pcap").write_bytes(other)
+    (tmp_path / "empty.pcap").touch()
+    names = sorted(tmp_path.glob("*.pcap"))
+    fleet.why_many(names, tmp_path / "one", explain=1)
+    # The second has a capture that the first has, too.
+    fleet.why_many(names[:3], tmp_path / "a", explain=1)
+    fleet.why_many(names[2:], tmp_path / "b", explain=1)
+    whole = summaries([str(tmp_path / "one")])
+    (totals,) = whole["totals"].to_pylist()
+    assert (totals["connections"], totals["errors"], totals["explained_connections"]) == (4, 1, 4)
+    for name in ("a", "b"):
+        assert main(["pack", str(tmp_path / name), "--out", str(tmp_path / "packed" / name)]) == 0
+        files = (tmp_path / "packed" / name).rglob("*")
+        assert len([path for path in files if path.is_file()]) == 5
+    for datasets in (["a", "b"], ["packed/a", "packed/b"], ["packed/a", "b"]):
+        assert summaries([str(tmp_path / name) for name in datasets]) == whole, datasets
+    out = tmp_path / "report"
+    page = fleet.report([tmp_path / "packed/a", tmp_path / "b"], before=[tmp_path / "a"], out=out)
+    assert "2 datasets" in page.html and "Before and after" in page.html
+    (before,) = pyarrow.parquet.read_table(out / "totals_before.parquet").to_pylist()
+    assert before["connections"] == 3
+    rows = pyarrow.parquet.read_table(out / "most_lost.parquet").to_pylist()
+    assert [row["no_page"] for row in rows] == [""] * 4
+    with pytest.raises(fullpipe.CaptureError, match="no tables of why_many"):
+        fleet.pack(tmp_path / "packed/a", tmp_path / "again")
+    with pytest.raises(fullpipe.SettingError, match="give another folder"):
+        fleet.pack(tmp_path / "a", tmp_path / "b")
+    with pytest.raises(fullpipe.SettingError, match="at least one dataset"):
+        fleet.report([])
+
+
 def test_every_sum_has_all_lost_time(dataset: str) -> None:
-    sums = summaries(dataset)
+    sums = summaries([dataset])
     (totals,) = sums["totals"].to_pylist()
     assert totals["lost_s"] == 7 * 4 + 9 and totals["lost_share"] == pytest.approx(37 / 80)
     for name in ("lost_by_limit", "by_setting", "by_path", "by_hosts", "by_port"):
@@ -125,7 +179,7 @@ def test_every_sum_has_all_lost_time(dataset: str) -> None:
 
 
 def test_an_outlier_is_slower_than_its_peers(dataset: str) -> None:
-    (outlier,) = summaries(dataset)["outliers"].to_pylist()
+    (outlier,) = summaries([dataset])["outliers"].to_pylist()
     assert (outlier["file"], outlier["peers"]) == ("slow.pcap", 6)
     assert outlier["peers_median_mbps"] == pytest.approx(0.8)
 
@@ -202,7 +256,7 @@ def test_a_connection_that_two_captures_show_counts_once(tmp_path: pathlib.Path)
     dataset = write(
         tmp_path / "dataset", captures=captures, connections=connections, accounts=accounts
     )
-    sums = summaries(dataset)
+    sums = summaries([dataset])
     (totals,) = sums["totals"].to_pylist()
     assert (totals["connections"], totals["repeated_connections"]) == (4, 1)
     assert totals["lost_s"] == 5 + 3 * 4
@@ -219,7 +273,7 @@ def test_unfinished_and_damaged_parts_and_changed_captures(tmp_path: pathlib.Pat
     fleet.why_many(capture, out)
     part = next((out / "connections").glob("*.parquet"))
     shutil.copyfile(part, part.with_name("0123.parquet"))
-    (totals,) = summaries(str(out))["totals"].to_pylist()
+    (totals,) = summaries([str(out)])["totals"].to_pylist()
     assert totals["connections"] == 1
     with capture.open("ab") as file:
         file.write(b"more")
@@ -228,7 +282,7 @@ def test_unfinished_and_damaged_parts_and_changed_captures(tmp_path: pathlib.Pat
     assert "changed or removed" in row["no_page"]
     part.write_bytes(part.read_bytes()[:100])
     with pytest.raises(fullpipe.CaptureError, match=f"{part.name} is damaged.*delete it and manifest/"):
-        summaries(str(out))
+        summaries([str(out)])
 
 
 def test_the_needed_value_of_equal_gains_does_not_depend_on_their_order(
@@ -241,7 +295,7 @@ def test_the_needed_value_of_equal_gains_does_not_depend_on_their_order(
         captures = [{"file": row["file"], "is_partial": 0} for row in rows]
         folder = tmp_path / str(order[0])
         dataset = write(folder, captures=captures, connections=rows, verdicts=verdicts)
-        (change,) = summaries(dataset)["changes"].to_pylist()
+        (change,) = summaries([dataset])["changes"].to_pylist()
         found.append(change["needed"])
     assert found == ["1K", "1K"]
 

@@ -2,11 +2,13 @@
 
 ``why_many`` analyses captures, ``sweep_many`` runs a grid; both write tables in parts with a
 manifest, do a finished part never again, and give the same rows however many workers they have.
-``report`` sums up a dataset of captures. They need pyarrow; ``report`` needs DuckDB.
+``report`` sums up datasets of captures, and ``pack`` makes one of many captures faster to sum up. They
+need pyarrow; ``report`` needs DuckDB.
 """
 
 from .dataset import Outcome
 from .many import sweep_many, why_many
+from .pack import pack
 from .report import report
 
-__all__ = ["Outcome", "report", "sweep_many", "why_many"]
+__all__ = ["Outcome", "pack", "report", "sweep_many", "why_many"]

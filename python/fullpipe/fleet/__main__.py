@@ -10,7 +10,7 @@ from typing import Callable, List, Optional
 
 import fullpipe
 
-from . import report, why_many
+from . import pack, report, why_many
 from .report import PAGE
 from .sources import shown
 
@@ -18,6 +18,8 @@ EXAMPLES = """examples:
   fullpipe fleet why 'captures/*.pcap.gz' --out dataset --workers 8 --explain 1
   fullpipe fleet report dataset
   fullpipe fleet report dataset --before dataset-of-last-week --out report
+  fullpipe fleet pack rack-1 --out packed/rack-1
+  fullpipe fleet report packed/rack-1 packed/rack-2 --out report
   fullpipe fleet report 's3://bucket/dataset?region=eu-west-1' --pages 0
 
 A dataset is a folder or a URI of pyarrow.fs. `fullpipe fleet COMMAND --help` lists the flags."""
@@ -52,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_whole,
         default=10_000,
         metavar="N",
-        help="most connections of a capture, those with the most lost time (default: 10000)",
+        help="maximum number of connections of a capture, those with the most lost time (default: 10000)",
     )
     why.add_argument("--filter", help="connections to read, in tcpdump's words")
     why.add_argument(
@@ -72,8 +74,8 @@ def _parser() -> argparse.ArgumentParser:
         help="write the page about a dataset, its tables and the pages of outliers",
         epilog="example: fullpipe fleet report dataset --before dataset-of-last-week --out report",
     )
-    show.add_argument("dataset", help="folder or URI of the dataset")
-    show.add_argument("--before", help="an earlier dataset to compare with")
+    show.add_argument("dataset", nargs="+", help="folder or URI of a dataset; several are summed up together")
+    show.add_argument("--before", nargs="+", metavar="DATASET", help="an earlier dataset to compare with, or several")
     show.add_argument(
         "--out",
         default="report",
@@ -84,8 +86,15 @@ def _parser() -> argparse.ArgumentParser:
         type=_whole,
         default=20,
         metavar="N",
-        help="most pages of outliers; their captures are read again (default: 20)",
+        help="maximum number of pages of outliers; their captures are read again (default: 20)",
     )
+    packed = commands.add_parser(
+        "pack",
+        help="write a dataset as one file for each table, for reports on many datasets",
+        epilog="example: fullpipe fleet pack rack-1 --out packed/rack-1",
+    )
+    packed.add_argument("dataset", help="folder or URI of the dataset")
+    packed.add_argument("--out", required=True, help="folder or URI of the packed dataset")
     return parser
 
 
@@ -113,6 +122,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the command. Returns 0, 1 for captures with errors, 2 for a wrong argument."""
     given = _parser().parse_args(arguments)
     try:
+        if given.command == "pack":
+            pack(given.dataset, given.out)
+            return 0
         if given.command == "report":
             report(given.dataset, before=given.before, out=given.out, pages=given.pages)
             print(posixpath.join(shown(given.out), PAGE))

@@ -50,8 +50,9 @@ def why_many(
     """Analyses captures and writes the tables captures, connections, accounts, verdicts, errors.
 
     sources: a pattern of paths or URIs of pyarrow.fs, or a list of paths, URIs and patterns. out: folder or URI of the dataset.
-    rows: most connections of a capture. explain: number of connections of each capture, those
-    with the most lost time, that get a verdict. workers: processes; 1 uses this one. ray: use the
+    rows: maximum number of connections of a capture. explain: number of connections of each
+    capture, those with the most lost time, that get a verdict; a capture that has more verdicts in
+    the dataset keeps them. workers: processes; 1 uses this one. ray: use the
     Ray cluster in place of processes. limit_s: time that a capture may take before it becomes an
     error; None for any time. progress: True for a tqdm bar, or a function of the share.
     """
@@ -95,7 +96,7 @@ def sweep_many(
     """Runs every combination of the values of a grid and writes the tables rows, verdicts, errors.
 
     The arguments are those of `fullpipe.sweep`. In `rows`, a swept setting is text as written.
-    batch: most combinations of a part; default: 64, and more in a sweep of more than 640,000.
+    batch: maximum number of combinations of a part; default: 64, and more in a sweep of more than 640,000.
     A dataset keeps the batch of the first call. limit_s: time that a part may take. workers:
     processes, each with one world at a time; 1 uses this one, with a world on each processor. ray,
     progress: as in `why_many`.

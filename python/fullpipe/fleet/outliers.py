@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import pyarrow
 
@@ -29,7 +29,7 @@ Which = Tuple[str, int]
 
 
 def link(
-    dataset: str, sums: Dict[str, pyarrow.Table], count: int, write: Write
+    datasets: Sequence[str], sums: Dict[str, pyarrow.Table], count: int, write: Write
 ) -> Dict[str, pyarrow.Table]:
     """Writes the pages of the first `count` connections and returns the tables with links to them.
 
@@ -40,7 +40,7 @@ def link(
     for which in wanted[:count]:
         path = _name(which)
         try:
-            write(path, _page(Dataset(dataset), *which).html.encode())
+            write(path, _page(datasets, *which).html.encode())
             found[which] = (path, "")
         except (fullpipe.FullpipeError, OSError) as error:
             found[which] = ("", str(error))
@@ -70,10 +70,12 @@ def _name(which: Which) -> str:
     return posixpath.join(FOLDER, f"{plain}-{digest}-{number}.html")
 
 
-def _page(dataset: Dataset, source: str, number: int) -> fullpipe.Page:
-    """Returns the page of a connection; with its verdict if the dataset has verdicts."""
-    task = CaptureTask(source, 0, 0, ())
-    entry = dataset.entry(task.key)
+def _page(datasets: Sequence[str], source: str, number: int) -> fullpipe.Page:
+    """Returns the page of a connection; with its verdict if its dataset has verdicts and a
+    manifest."""
+    key = CaptureTask(source, 0, 0, ()).key
+    entries = (Dataset(dataset).entry(key) for dataset in datasets)
+    entry = next((entry for entry in entries if entry is not None), None)
     options: Dict[str, Any] = dict(entry["stamp"][-1]) if entry is not None else {}
     explained = options.pop("explain", 0)
     if entry is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from typing import Dict, Iterable, Optional
+from typing import Dict, Iterable, List, Optional, Union
 
 import pyarrow
 import pyarrow.fs
@@ -22,44 +22,62 @@ PAGE = "report.html"
 
 
 def report(
-    dataset: Path,
+    dataset: Union[Path, Iterable[Path]],
     *,
-    before: Optional[Path] = None,
+    before: Union[None, Path, Iterable[Path]] = None,
     out: Optional[Path] = None,
     pages: int = 20,
 ) -> fullpipe.Page:
-    """Returns the page about a dataset of captures; dataset, before and out are folders or URIs.
+    """Returns the page about a dataset of captures, or about several together.
 
-    before: an earlier dataset, whose sums stand beside. out: folder for the page `report.html`, its
-    tables as Parquet, and the pages of outliers. pages: most pages of outliers; their captures are
-    read again. Without `out` there are none.
+    dataset, before and out are folders or URIs. before: an earlier dataset, or several, whose sums
+    stand beside. out: folder for the page `report.html`, its tables as Parquet, and the pages of
+    outliers. pages: the maximum number of pages of outliers; their captures are read again. Without
+    `out` there are none.
     """
     if pages < 0:
         fix = "expected a number from 0 on"
         raise fullpipe.SettingError(f"pages={pages}: {fix}", setting="pages", fix=fix)
-    name, title = absolute(dataset), shown(os.fspath(dataset))
-    sums = summaries(name)
-    if before is not None:
-        earlier = summaries(absolute(before))
-        for one in SUMS:
-            if one.measure:
-                both = compared(sums[one.name], earlier[one.name], one)
-                sums[f"{one.name}_compared"] = both
-        sums["totals_before"] = earlier["totals"]
+    names, earlier = _names(dataset), [] if before is None else _names(before)
+    title = shown(names[0]) if len(names) == 1 else f"{len(names)} datasets"
+    sums = _sums(names, earlier)
     if out is None:
         return fullpipe.Page(page_text(title, sums))
-    if place_of(absolute(out)) in {place_of(name), place_of(absolute(before or dataset))}:
+    if place_of(absolute(out)) in {place_of(absolute(name)) for name in [*names, *earlier]}:
         fix = "the report needs a folder of its own"
         raise fullpipe.SettingError(f"{shown(os.fspath(out))}: {fix}", setting="out", fix=fix)
     folder = _Folder(absolute(out))
-    sums = outliers.link(name, sums, pages, folder.write)
+    sums = outliers.link([absolute(name) for name in names], sums, pages, folder.write)
     page = fullpipe.Page(page_text(title, sums))
     folder.write(PAGE, page.html.encode())
     folder.write_tables(sums)
     # An earlier report in this folder may have compared two datasets.
-    names = [*(f"{one.name}_compared" for one in SUMS if one.measure), "totals_before"]
-    folder.remove(f"{name}.parquet" for name in names if name not in sums)
+    compared_names = [*(f"{one.name}_compared" for one in SUMS if one.measure), "totals_before"]
+    folder.remove(f"{name}.parquet" for name in compared_names if name not in sums)
     return page
+
+
+def _names(datasets: Union[Path, Iterable[Path]]) -> List[str]:
+    """Returns the names of datasets as given. Raises SettingError if there is none."""
+    if isinstance(datasets, (str, os.PathLike)):
+        datasets = [datasets]
+    names = [os.fspath(name) for name in datasets]
+    if not names:
+        fix = "give at least one dataset"
+        raise fullpipe.SettingError(fix, setting="dataset", fix=fix)
+    return names
+
+
+def _sums(names: List[str], earlier: List[str]) -> Dict[str, pyarrow.Table]:
+    """Returns the tables of the report, with those that compare if there are earlier datasets."""
+    sums = summaries([absolute(name) for name in names])
+    if earlier:
+        before = summaries([absolute(name) for name in earlier])
+        for one in SUMS:
+            if one.measure:
+                sums[f"{one.name}_compared"] = compared(sums[one.name], before[one.name], one)
+        sums["totals_before"] = before["totals"]
+    return sums
 
 
 class _Folder:

@@ -49,7 +49,8 @@ Connections run at the same time, so the sum may exceed the time of the capture.
 <b>Lost payload</b>: what a connection would carry in its lost time at the goodput of its other time.</p>
 <p><b>Path</b>: the networks of sender and receiver, /24 of IPv4 and /48 of IPv6.
 <b>Port</b>: the smaller one of the two.
-<b>Setting</b>: the first setting that the verdict of a connection changes.</p>
+<b>Setting</b>: the setting that the verdict of a connection changes; several that it changes
+together are one change, with + between their names.</p>
 <p><b>Saved</b>: the time of the connections less the time that the simulation predicts after the
 change. <b>Saved at least</b> takes the lowest goodput of the simulated seeds. A connection is
 <b>sure</b> if its limit was found with high confidence and it saves time with that lowest goodput.</p>

@@ -1,37 +1,22 @@
-"""Sums over a dataset of captures, by DuckDB.
+"""Sums over datasets of captures, by DuckDB.
 
-Every part of the dataset is read once, from any file system of pyarrow.fs, into a temporary database
-on disk. Every number of the report is a row of a query below.
+Every part of a dataset is read once into a temporary database on disk. Every number of the report is
+a row of a query below.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import os
-import posixpath
 import tempfile
-from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
 import pyarrow
 import pyarrow.dataset
-import pyarrow.fs
 
 import fullpipe
 
-from .dataset import MANIFEST
-from .sources import filesystem_of
-
-# The columns of the dataset that the report reads. A part without a column has nulls there.
-COLUMNS = {
-    "captures": "file:s is_partial:n left_out:n",
-    "connections": "file:s number:n sender:s receiver:s began_s:d elapsed_s:d segments:n payload_bytes:n goodput_mbps:d "
-    "base_rtt_ms:d retransmitted_segments:n limit:s confidence:s lost_s:d",
-    "accounts": "file:s number:n limit:s seconds:d payload_bytes:n",
-    "verdicts": "file:s number:n limit:s knob:s needed:s predicted_mbps:d predicted_low_mbps:d "
-    "predicted_s:d",
-    "errors": "source:s error:s",
-}
-TYPES = {"s": pyarrow.string(), "n": pyarrow.uint64(), "d": pyarrow.float64()}
+from .parts import COLUMNS, finished, parts_of, reading
 
 # Connections that another capture shows better, such as that of the other host: two connections
 # with the same ends cannot exist at the same time. Times of simulated captures begin at 0 in each,
@@ -52,8 +37,11 @@ REPEATED = """
 # Captures that have rows. Their errors are about verdicts of single connections.
 ANALYSED = "create table analysed as select distinct file as source from captures"
 
+# The settings that a verdict changes together. A dataset of an older version has only the first.
+SETTING = "coalesce(nullif(v.settings, ''), v.knob)"
+
 # Connections, each once, with the names that the sums group by.
-FLOWS = """
+FLOWS = f"""
     create table flows as
     with split as (
         select *, regexp_replace(sender, ':[0-9]+$', '') as sender_host,
@@ -64,7 +52,7 @@ FLOWS = """
     )
     select split.*, s.network as sender_network, r.network as receiver_network,
         case when v.file is null then 'not explained' when v.knob = '' then 'no setting'
-            else v.knob end as setting
+            else {SETTING} end as setting
     from split
     join networks s on s.host = sender_host
     join networks r on r.host = receiver_host
@@ -73,9 +61,11 @@ FLOWS = """
 
 # One record for each verdict that names a setting, with what its change saves.
 # A prediction may carry only a part of the connection's payload, so goodputs are compared.
-GAINS = """
+GAINS = f"""
     create table gains as
-    select v.knob as setting, v.needed, f.confidence, f.goodput_mbps,
+    select {SETTING} as setting, f.confidence,
+        case when contains(v.settings, ' + ') then v.changes else v.needed end as needed,
+        f.goodput_mbps,
         v.predicted_mbps / nullif(f.goodput_mbps, 0) as times_as_fast,
         greatest(f.elapsed_s * (1 - f.goodput_mbps / nullif(v.predicted_mbps, 0)), 0) as saved_s,
         greatest(f.elapsed_s * (1 - f.goodput_mbps / nullif(v.predicted_low_mbps, 0)), 0)
@@ -207,34 +197,13 @@ SUMS: List[Sum] = [
 ]
 
 
-def _finished(dataset: str) -> Optional[Set[str]]:
-    """Returns the keys of finished tasks; None in a folder without a manifest."""
-    filesystem, root = filesystem_of(dataset)
-    folder = posixpath.join(root, MANIFEST)
-    found = filesystem.get_file_info(pyarrow.fs.FileSelector(folder, allow_not_found=True))
-    keys = {_key(info.path) for info in found}
-    return keys or None
+def _database(path: str) -> Any:
+    """Returns a connection to a database of DuckDB that prints nothing."""
+    import duckdb
 
-
-def _key(path: str) -> str:
-    """Returns the key of the task to which a part or an entry belongs."""
-    return posixpath.basename(path).partition(".")[0]
-
-
-def _parts(dataset: str, name: str, keys: Optional[Set[str]]) -> "pyarrow.dataset.Dataset":
-    """Returns the parts of a table of the dataset, which may be none."""
-    filesystem, root = filesystem_of(dataset)
-    folder = posixpath.join(root, name)
-    selector = pyarrow.fs.FileSelector(folder, allow_not_found=True, recursive=True)
-    found = filesystem.get_file_info(selector)
-    parts = (info.path for info in found if info.path.endswith(".parquet"))
-    # A part without an entry belongs to a run that has not finished it.
-    paths = sorted(path for path in parts if keys is None or _key(path) in keys)
-    pairs = (column.split(":") for column in COLUMNS[name].split())
-    schema = pyarrow.schema([(column, TYPES[kind]) for column, kind in pairs])
-    if not paths:
-        return pyarrow.dataset.dataset(schema.empty_table())
-    return pyarrow.dataset.dataset(paths, schema=schema, filesystem=filesystem, format="parquet")
+    connection = duckdb.connect(path)
+    connection.execute("set enable_progress_bar = false")
+    return connection
 
 
 def network_of(host: str) -> str:
@@ -244,23 +213,14 @@ def network_of(host: str) -> str:
     return str(ipaddress.ip_network(f"{address}/{bits}", strict=False))
 
 
-def summaries(dataset: str) -> Dict[str, pyarrow.Table]:
-    """Returns the tables of the report by name."""
-    import duckdb
-
+def summaries(datasets: Sequence[str]) -> Dict[str, pyarrow.Table]:
+    """Returns the tables of the report by name. If several datasets have the same capture, the first
+    of them counts."""
     with tempfile.TemporaryDirectory() as folder:
-        connection = duckdb.connect(os.path.join(folder, "sums.duckdb"))
+        connection = _database(os.path.join(folder, "sums.duckdb"))
         try:
-            keys = _finished(dataset)
-            for name in COLUMNS:
-                parts = _parts(dataset, name, keys)
-                connection.register("parts", parts)
-                try:
-                    connection.execute(f"create table {name} as select * from parts")
-                except (duckdb.Error, pyarrow.ArrowException, OSError) as error:
-                    raise _damaged(dataset, parts) or error from error
-                connection.unregister("parts")
-            _refuse_others(dataset, connection)
+            for place, dataset in enumerate(datasets):
+                _load(connection, dataset, is_first=place == 0)
             hosts = connection.sql(
                 "select distinct unnest([regexp_replace(sender, ':[0-9]+$', ''),"
                 " regexp_replace(receiver, ':[0-9]+$', '')]) from connections"
@@ -277,34 +237,34 @@ def summaries(dataset: str) -> Dict[str, pyarrow.Table]:
             connection.close()
 
 
-def _damaged(
-    dataset: str, parts: "pyarrow.dataset.Dataset"
-) -> Optional[fullpipe.CaptureError]:
-    """Returns the error for the first part that cannot be read."""
-    for fragment in parts.get_fragments():
-        try:
-            fragment.to_table()
-        except (pyarrow.ArrowException, OSError) as error:
-            key = _key(fragment.path)
-            fix = f"delete it and {MANIFEST}/{key}.json, and run `fullpipe fleet why` again"
-            text = f"{dataset}: the part {fragment.path} is damaged ({error}); {fix}"
-            return fullpipe.CaptureError(text, file=fragment.path, fix=fix)
-    return None
-
-
-def _refuse_others(dataset: str, connection: Any) -> None:
-    """Raises CaptureError if the folder has no table of `why_many`."""
-    counts = connection.sql("select (select count(*) from captures) + (select count(*) from errors)")
-    if counts.fetchall() == [(0,)]:
+def _load(connection: Any, dataset: str, is_first: bool) -> None:
+    """Reads the tables of a dataset into the database, but no capture that an earlier one has."""
+    keys = finished(dataset)
+    if is_first:
+        connection.execute("create table known (name varchar)")
+    is_empty = True
+    for name, columns in COLUMNS.items():
+        parts = parts_of(dataset, name, keys)
+        if name in ("captures", "errors") and isinstance(parts, pyarrow.dataset.FileSystemDataset):
+            is_empty = False
+        if is_first:
+            query = f"create table {name} as select * from parts"
+        else:
+            file = columns.partition(":")[0]
+            query = f"insert into {name} select * from parts where {file} not in (from known)"
+        with reading(connection, dataset, parts):
+            connection.execute(query)
+    if is_empty:
         fix = "no tables of why_many here"
         raise fullpipe.CaptureError(f"{dataset}: {fix}", file=dataset, fix=fix)
+    connection.execute(
+        "insert into known (select file from captures union select source from errors) except from known"
+    )
 
 
 def compared(now: pyarrow.Table, before: pyarrow.Table, one: Sum) -> pyarrow.Table:
     """Returns a row for each key of either table: connections and measure, before and after."""
-    import duckdb
-
-    connection = duckdb.connect()
+    connection = _database(":memory:")
     try:
         connection.register("a", now)
         connection.register("b", before)

@@ -1,0 +1,94 @@
+"""The parts of a dataset of captures, as one table each, from any file system of pyarrow.fs."""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+from typing import Any, Iterator, Optional, Set
+
+import pyarrow
+import pyarrow.dataset
+import pyarrow.fs
+
+import fullpipe
+
+from .dataset import MANIFEST
+from .sources import filesystem_of
+
+# The columns of the dataset that the report reads. A part without a column has nulls there.
+COLUMNS = {
+    "captures": "file:s is_partial:n left_out:n",
+    "connections": "file:s number:n sender:s receiver:s began_s:d elapsed_s:d segments:n payload_bytes:n goodput_mbps:d "
+    "base_rtt_ms:d retransmitted_segments:n limit:s confidence:s lost_s:d",
+    "accounts": "file:s number:n limit:s seconds:d payload_bytes:n",
+    "verdicts": "file:s number:n limit:s knob:s needed:s settings:s changes:s predicted_mbps:d "
+    "predicted_low_mbps:d predicted_s:d",
+    "errors": "source:s error:s",
+}
+# Name of the only part of a table of a packed dataset.
+PACKED = "all"
+TYPES = {"s": pyarrow.string(), "n": pyarrow.uint64(), "d": pyarrow.float64()}
+
+
+def finished(dataset: str) -> Optional[Set[str]]:
+    """Returns the keys of finished tasks; None in a folder without a manifest."""
+    filesystem, root = filesystem_of(dataset)
+    folder = posixpath.join(root, MANIFEST)
+    found = filesystem.get_file_info(pyarrow.fs.FileSelector(folder, allow_not_found=True))
+    keys = {_key(info.path) for info in found}
+    return keys or None
+
+
+def _key(path: str) -> str:
+    """Returns the key of the task to which a part or an entry belongs."""
+    return posixpath.basename(path).partition(".")[0]
+
+
+def parts_of(dataset: str, name: str, keys: Optional[Set[str]]) -> "pyarrow.dataset.Dataset":
+    """Returns the parts of a table of the dataset, which may be none."""
+    filesystem, root = filesystem_of(dataset)
+    folder = posixpath.join(root, name)
+    selector = pyarrow.fs.FileSelector(folder, allow_not_found=True, recursive=True)
+    found = filesystem.get_file_info(selector)
+    parts = (info.path for info in found if info.path.endswith(".parquet"))
+    # A part without an entry belongs to a run that has not finished it.
+    paths = sorted(path for path in parts if keys is None or _key(path) in keys)
+    pairs = (column.split(":") for column in COLUMNS[name].split())
+    schema = pyarrow.schema([(column, TYPES[kind]) for column, kind in pairs])
+    if not paths:
+        return pyarrow.dataset.dataset(schema.empty_table())
+    return pyarrow.dataset.dataset(paths, schema=schema, filesystem=filesystem, format="parquet")
+
+
+@contextlib.contextmanager
+def reading(
+    connection: Any, dataset: str, parts: "pyarrow.dataset.Dataset"
+) -> Iterator[None]:
+    """Gives DuckDB the table `parts` for this block. Raises CaptureError for a part that cannot be
+    read."""
+    import duckdb
+
+    connection.register("parts", parts)
+    try:
+        yield
+    except (duckdb.Error, pyarrow.ArrowException, OSError) as error:
+        raise damaged(dataset, parts) or error from error
+    finally:
+        connection.unregister("parts")
+
+
+def damaged(
+    dataset: str, parts: "pyarrow.dataset.Dataset"
+) -> Optional[fullpipe.CaptureError]:
+    """Returns the error for the first part that cannot be read."""
+    for fragment in parts.get_fragments():
+        try:
+            fragment.to_table()
+        except (pyarrow.ArrowException, OSError) as error:
+            key = _key(fragment.path)
+            fix = f"delete it and {MANIFEST}/{key}.json, and run `fullpipe fleet why` again"
+            if key == PACKED:
+                fix = "run `fullpipe fleet pack` again"
+            text = f"{dataset}: the part {fragment.path} is damaged ({error}); {fix}"
+            return fullpipe.CaptureError(text, file=fragment.path, fix=fix)
+    return None
