@@ -32,7 +32,7 @@ pub struct Host {
     depth: Option<StackDepth>,
     link_is_up: bool,
     link_checked: Instant,
-    /// Fewest free blocks seen after a turn.
+    /// Smallest number of free blocks seen after a turn.
     least_free: u32,
     /// Time spent asleep.
     asleep: Duration,

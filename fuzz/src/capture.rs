@@ -16,7 +16,8 @@ use fullpipe_diagnose::{
     observe::ConnectionObserver,
 };
 
-/// Most connections that are tracked at once. The number is small, so that some are ended early.
+/// Largest number of connections that are tracked at once. The number is small, so that some are
+/// ended early.
 const OPEN_MAX: usize = 8;
 
 const PCAP: [u8; 24] = [

@@ -22,7 +22,7 @@ use crate::device::Wire;
 use crate::frames::{self, Frame, LISTENING_PORT, OUR_IP, OUR_MAC, PEER_IP};
 use crate::script::Script;
 
-/// Most connections that the application has at once.
+/// Largest number of connections that the application has at once.
 const HANDLES: usize = 4;
 
 /// After everything was closed, the stack must have no timer left after this many timers have

@@ -20,10 +20,10 @@ use fullpipe_diagnose::{
     vocabulary::Limit,
 };
 
-/// Most connections that can be recognised in a later capture.
+/// Largest number of connections that can be recognised in a later capture.
 const IDENTITIES: usize = 100_000;
-/// Most connections that [`Connections::same`] lists, and most pairs that [`Connections::apart`]
-/// lists.
+/// Largest number of connections that [`Connections::same`] lists, and largest number of pairs that
+/// [`Connections::apart`] lists.
 const SAME_MAX: usize = 10_000;
 /// Largest difference, in nanoseconds, that the clocks of two captures are assumed to have. With a
 /// larger difference, two connections with the same addresses and ports count as different
@@ -253,7 +253,7 @@ struct Second {
 /// The connections that were added so far.
 pub struct Connections {
     rows: BinaryHeap<ByTimeLost>,
-    /// Most rows that are kept.
+    /// Largest number of rows that are kept.
     rows_max: usize,
     /// Number of connections in all captures.
     count: u64,
@@ -287,7 +287,7 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// Most rows that are kept, unless another number is given.
+    /// Largest number of rows that are kept, unless another number is given.
     pub const ROWS: usize = 10_000;
 
     /// Creates an empty collection. It keeps the whole result of connection number `wanted`, and at

@@ -20,7 +20,7 @@ use crate::{
 };
 
 const STEPS: f64 = 1_000.0;
-/// Most columns for the names of the run and of the current row.
+/// Largest number of columns for the names of the run and of the current row.
 const NAME_COLUMNS: usize = 34;
 
 /// A progress bar that is cleared when it is dropped.

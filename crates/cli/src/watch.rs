@@ -37,9 +37,9 @@ use verdict::verdict_text;
 
 /// Longest time between two checks whether Ctrl-C was pressed.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Most verdicts that are printed at the end.
+/// Largest number of verdicts that are printed at the end.
 const MOST_VERDICTS: usize = 5;
-/// Most closed sockets that are kept for the final verdicts.
+/// Largest number of closed sockets that are kept for the final verdicts.
 const MOST_GONE: usize = 100;
 /// Width in columns of the time at the beginning of a line.
 const TIME_COLUMNS: usize = 8;

@@ -14,7 +14,7 @@ use crate::{answer::Family, order::by_preference};
 const RESOLUTION_DELAY: Duration = Duration::from_millis(50);
 /// Time between the beginnings of two attempts. RFC 8305 §5.
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
-/// Most addresses that are tried.
+/// Largest number of addresses that are tried.
 const ADDRESSES_MAX: usize = 32;
 
 /// A step that the program has to take.

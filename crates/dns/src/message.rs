@@ -18,9 +18,9 @@ const HEADER_LEN: usize = 12;
 /// Largest answer over UDP that a query allows: it is never fragmented on paths with the MTU 1280 of
 /// IPv6. DNS Flag Day 2020, RFC 9715.
 const UDP_PAYLOAD_MAX: u16 = 1_232;
-/// Most aliases that are followed from a name.
+/// Largest number of aliases that are followed from a name.
 pub(crate) const ALIASES_MAX: u32 = 8;
-/// Most addresses that are taken from an answer.
+/// Largest number of addresses that are taken from an answer.
 const ADDRESSES_MAX: usize = 16;
 /// Longest time that an answer is kept, in seconds.
 const TTL_MAX_S: u32 = 86_400;

@@ -7,9 +7,9 @@ use std::{fmt, str::FromStr};
 
 use crate::error::NameError;
 
-/// Most characters of a name without its last dot.
+/// Largest number of characters of a name without its last dot.
 const NAME_MAX: usize = 253;
-/// Most characters of a label.
+/// Largest number of characters of a label.
 const LABEL_MAX: usize = 63;
 
 /// A host name: labels of ASCII letters, digits, `-` and `_`, without the last dot.

@@ -27,7 +27,7 @@ use crate::{
 use attempt::{Attempt, Ids};
 pub use attempt::{AttemptId, Transmit, Transport};
 
-/// Most servers that are used.
+/// Largest number of servers that are used.
 const SERVERS_MAX: usize = 6;
 /// Forged answers at the socket of a query, after which the query continues over TCP.
 const FORGED_MAX: u32 = 8;
@@ -42,13 +42,13 @@ pub struct Settings {
     pub timeout_us: u64,
     /// Rounds through the servers. RFC 1035 §7.2 and resolv.conf(5) call them attempts.
     pub rounds: u32,
-    /// Most queries that are sent for a lookup.
+    /// Largest number of queries that are sent for a lookup.
     pub attempts_max: u32,
-    /// Most lookups at a time, the same question counted once.
+    /// Largest number of lookups at a time, the same question counted once.
     pub lookups_max: usize,
-    /// Most programs that wait for the same lookup.
+    /// Largest number of programs that wait for the same lookup.
     pub waiting_max: usize,
-    /// Most answers in the cache; 0 switches the cache off.
+    /// Largest number of answers in the cache; 0 switches the cache off.
     pub cache_max: usize,
 }
 

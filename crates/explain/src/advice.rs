@@ -20,7 +20,7 @@ use crate::{
 /// The search ends when the smallest value that suffices is at most this many times the largest
 /// value that does not suffice, or after [`MOST_STEPS`] values.
 const PRECISE: f64 = 1.05;
-/// Most values that are tried for one setting.
+/// Largest number of values that are tried for one setting.
 const MOST_STEPS: usize = 9;
 /// Value of the setting of a buffer that no application has set.
 pub const UNSET: &str = "unset";

@@ -29,10 +29,10 @@ use crate::{
     work::{ADVISED, FOUND, Progress, Work},
 };
 
-/// Fewest segments in a part of a transfer, if the budget allows. A transfer of fewer segments is
-/// run whole.
+/// Smallest number of segments in a part of a transfer, if the budget allows. A transfer of fewer
+/// segments is run whole.
 const SEGMENTS: f64 = 4_000.0;
-/// Fewest round trips in a part of a transfer, if the budget allows.
+/// Smallest number of round trips in a part of a transfer, if the budget allows.
 const ROUND_TRIPS: f64 = 30.0;
 /// A run with a change ends when it has carried the bytes of the unchanged run, but not before this
 /// many round trips.
@@ -55,7 +55,7 @@ const RUNS: [f64; 2] = [80.0, 150.0];
 const FEWEST_RUNS: [f64; 2] = [25.0, 60.0];
 /// Smallest share of a transfer that is run.
 const LEAST_SHARE: f64 = 0.002;
-/// Fewest events of a part of the row (the transfer that is explained).
+/// Smallest number of events of a part of the row (the transfer that is explained).
 const LEAST_STEPS: f64 = 2_000.0;
 /// A transfer is run whole if at least this share of it would be run.
 const NEARLY_WHOLE: f64 = 0.6;

@@ -17,7 +17,7 @@ const CERTAINLY_NOTHING: f64 = WORTH / 2.0;
 /// An impairment of the path is named in addition to the lever of the hosts if its removal saves at
 /// least this share of the time that the lever saves.
 const FAULT: f64 = 0.25;
-/// Most single levers, the best ones, that run with further seeds.
+/// Largest number of single levers, the best ones, that run with further seeds.
 const RIVALS: usize = 2;
 
 /// Result of a search.

@@ -104,7 +104,7 @@ pub struct Ample {
 impl Ample {
     /// Bandwidth-delay products in an ample buffer.
     const PRODUCTS: f64 = 16.0;
-    /// Fewest and most bytes of an ample buffer.
+    /// Smallest and largest number of bytes of an ample buffer.
     const BYTES: (u64, u64) = (1 << 20, 1 << 28);
     /// Bytes of an ample buffer for each entry of an ample table.
     const PIECE: u64 = 256;

@@ -38,7 +38,7 @@ const OPTIONS: f64 = 12.0;
 const STEP: f64 = 1.005;
 /// Two speeds are the same if they differ by less than this share.
 pub const SAME: f64 = 0.001;
-/// Most levers that are run with all seeds after every lever has run with few seeds.
+/// Largest number of levers that are run with all seeds after every lever has run with few seeds.
 const FINALISTS: usize = 4;
 
 /// Result of a run with one lever, or with several together.

@@ -30,8 +30,8 @@ use crate::{
 
 /// Number of seeds with which each change is run, if the row's runs differ by chance.
 pub const SEEDS: usize = 5;
-/// Most seeds with which a change is run to predict its result, or to distinguish its gain from
-/// chance.
+/// Largest number of seeds with which a change is run to predict its result, or to distinguish its
+/// gain from chance.
 pub const MOST_SEEDS: usize = 20;
 /// A mean is precise enough for a prediction if its standard error is at most this share of the
 /// mean.

@@ -12,7 +12,7 @@ use crate::{
 
 /// Size of a write, in bytes, if segments do not show the writes.
 const WRITE: u64 = 16_384;
-/// Most segments of payload in a twin's transfer.
+/// Largest number of segments of payload in a twin's transfer.
 const SEGMENTS: u64 = 20_000;
 /// The pattern of writes is inferred only if the application was the limit for at least this share
 /// of the lifetime.
@@ -22,7 +22,7 @@ const SHOWS: f64 = 0.1;
 const MOSTLY: f64 = 0.3;
 /// Segments of the usual initial window.
 const FIRST_FLIGHT: u64 = 10;
-/// Fewest writes that count as a pattern.
+/// Smallest number of writes that count as a pattern.
 const WRITES: usize = 3;
 
 /// Adds the values of the flow to `plan`.

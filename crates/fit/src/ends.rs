@@ -41,7 +41,7 @@ const PARTIAL: usize = 4;
 /// If the receive window limits the sender for a larger share of the lifetime, partial segments
 /// show nothing, because a window may cut segments.
 const WINDOW: f64 = 0.3;
-/// Fewest acknowledgments that show the number of segments per ACK.
+/// Smallest number of acknowledgments that show the number of segments per ACK.
 const ACKS: usize = 16;
 
 /// Adds the values of the hosts to `plan`.

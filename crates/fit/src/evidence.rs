@@ -9,7 +9,7 @@ use crate::{
     trace::Trace,
 };
 
-/// Fewest payload segments for a fit.
+/// Smallest number of payload segments for a fit.
 const FEWEST_SEGMENTS: usize = 4;
 /// Bytes of link, IP and TCP headers of a frame in the simulator, without TCP options.
 pub const HEADERS: u32 = 54;

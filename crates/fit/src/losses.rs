@@ -18,7 +18,7 @@ const FULL: f64 = 0.5;
 const QUEUE_FRAMES: f64 = 4.0;
 /// Least wait that shows a queue, as a multiple of the smallest round trip.
 const QUEUE_TRIPS: f64 = 0.05;
-/// Most segments between two losses of one burst.
+/// Largest number of segments between two losses of one burst.
 const NEAR: u64 = 3;
 /// Losses count as bursts if a burst has at least this many on average.
 const BURST: f64 = 1.5;

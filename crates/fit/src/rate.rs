@@ -22,7 +22,7 @@ const QUEUED: f64 = 1.25;
 const JUMP: u64 = 2;
 /// Nanoseconds of a tick of the timestamp clock.
 const TICK: u64 = 1_000_000;
-/// Fewest trains that show a rate.
+/// Smallest number of trains that show a rate.
 const FEWEST: usize = 2;
 /// ACKs had queued behind each other if they took less than this many times as long as their
 /// segments.
@@ -31,7 +31,7 @@ const COMPRESSED: f64 = 0.9;
 const OF_GOODPUT: f64 = 0.95;
 /// Least ratio of the path's rate to the highest rate of a train.
 const OF_HIGHEST: f64 = 0.5;
-/// Fewest trains of equal rate that show the path's rate.
+/// Smallest number of trains of equal rate that show the path's rate.
 const CLUSTER: usize = 3;
 /// Least share of the trains that a group of equal rates must contain.
 const CLUSTER_SHARE: f64 = 0.003;

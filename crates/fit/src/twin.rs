@@ -22,7 +22,8 @@ use crate::{
     variants::{self, Best},
 };
 
-/// Most simulator events of all runs of a fit; only the last run may exceed this number.
+/// Largest number of simulator events of all runs of a fit; only the last run may exceed this
+/// number.
 const WORK: u64 = 2_000_000;
 /// Number of runs, each with another seed, if a candidate's link drops frames at random.
 const SEEDS: u64 = 3;

@@ -16,7 +16,7 @@ use fullpipe_sim::{
 
 use crate::settings::KernelSettings;
 
-/// Most connections of a row.
+/// Largest number of connections of a row.
 const CONNECTIONS: u32 = 64;
 
 /// A row of two kernel hosts and the link between them.
@@ -28,7 +28,7 @@ pub struct KernelPlan {
     ends: Vec<usize>,
     /// Settings of the host at each end.
     pub settings: [KernelSettings; 2],
-    /// Most segments of a super-segment at each end; `None` keeps the kernel's value.
+    /// Largest number of segments of a super-segment at each end; `None` keeps the kernel's value.
     pub gso_max_segs: [Option<u32>; 2],
     /// Length in frames of the device queue at each end.
     pub device_queue: [u32; 2],

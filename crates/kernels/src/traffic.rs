@@ -21,9 +21,9 @@ use fullpipe_sim::app::ReadPlan;
 
 use crate::sockets::{AppStream, Listening, Unconnected, is_wait};
 
-/// Most bytes of a read, as in the simulator's readers.
+/// Largest number of bytes of a read, as in the simulator's readers.
 const READ_SIZE: usize = 16 << 10;
-/// Most bytes of a single write call.
+/// Largest number of bytes of a single write call.
 const WRITE_MAX: usize = 1 << 20;
 
 /// The clock of a row, and the signal for its end.

@@ -22,7 +22,7 @@ use crate::{
     run::{RunError, RunOptions, run},
 };
 
-/// Most steps of advice.
+/// Largest number of steps of advice.
 pub const MOST_STEPS: usize = 16;
 /// A step whose goodput grows by at most this share counts as a step without gain.
 const GAIN: f64 = 0.02;

@@ -58,7 +58,7 @@ pub struct RunOptions<'a> {
     /// Function that is called from any thread with a row's index and the finished share of its
     /// work, from 0 to 1.
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
-    /// Most worlds that run at the same time; `None` for one for each processor.
+    /// Largest number of worlds that run at the same time; `None` for one world per processor.
     pub workers: Option<usize>,
     /// Clock that measures the processor time.
     pub clock: Option<&'a ProcessorClock>,

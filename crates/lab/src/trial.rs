@@ -34,7 +34,8 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// On a fast path, a transfer without a given end lasts as long as this many bytes take at the
 /// path's rate.
 const BYTES: u64 = 1_000_000_000;
-/// Fewest round trips of a transfer without a given end. The longest duration takes precedence.
+/// Smallest number of round trips of a transfer without a given end. The longest duration takes
+/// precedence.
 const ROUND_TRIPS: u64 = 50;
 /// Time after which an incomplete transfer is given up.
 const GIVE_UP: &str = "600s";

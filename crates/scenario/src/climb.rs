@@ -1,8 +1,8 @@
 //! Time that a connection takes to fill its path.
 //!
 //! Rule: the path counts as full when the application has read at nine tenths of the path's rate
-//! for two round trips. Shorter periods are ignored, because they may be bursts out of a queue.
-//! The rate is checked ten times a round trip.
+//! for two round trips. Shorter periods are ignored, because they may be bursts out of a queue. The
+//! rate is checked ten times per round trip.
 
 use std::collections::VecDeque;
 

@@ -156,7 +156,7 @@ pub enum Unit {
     Plain,
     /// Nanoseconds.
     Time,
-    /// Bits a second, with decimal prefixes.
+    /// Bits per second, with decimal prefixes.
     Rate,
     /// Hundredths, written with a `%`.
     Percent,

@@ -150,7 +150,7 @@ impl QueueDemand {
         };
     }
 
-    /// The longest queue needed so far.
+    /// Length of the longest queue that was needed so far.
     pub const fn most(&self) -> u64 {
         self.most
     }

@@ -74,9 +74,9 @@ pub struct SimDevice {
     /// The processor handles one frame at a time; see
     /// [`work_by_frame`](Self::work_by_frame).
     by_frame: bool,
-    /// If `by_frame`: the frame from the ring that the stack may read.
+    /// The frame from the ring that the stack may read now; used only with `by_frame`.
     handed: Option<(Vec<u8>, RxMeta)>,
-    /// If `by_frame`: the last frame of `sent` is not finished.
+    /// True if the last frame of `sent` is not finished; used only with `by_frame`.
     making: bool,
     merger: Option<Merger>,
     /// The frame that the stack is reading.

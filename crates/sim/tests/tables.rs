@@ -1,5 +1,7 @@
-//! Tables of ranges with their default sizes, on a path with a large bandwidth-delay product:
-//! 1 Gbit/s, a round trip of 100 ms, a queue of 10,000 packets and buffers of 32 MiB.
+//! Tests that the default sizes of the range tables suffice. The tables hold ranges of sent and of
+//! out-of-order payload (knobs `stack.sent_ranges`, `pool.ranges`, `tcp.holes`). The path has a
+//! large bandwidth-delay product: 1 Gbit/s, a round trip of 100 ms, a queue of 10,000 packets and
+//! buffers of 32 MiB.
 //!
 //! Rule: the default tables are compared with tables that are larger than any transfer needs.
 //! Nothing here depends on the time that a run takes.
@@ -24,7 +26,7 @@ struct Case {
     seconds: u64,
 }
 
-/// Knobs of the tables, with sizes that are always enough.
+/// Knobs of the tables, with sizes that no transfer here fills.
 const AMPLE: &[(&str, &str)] = &[
     ("pool.ranges", "65536"),
     ("tcp.holes", "65536"),

@@ -1,4 +1,4 @@
-//! A rate limit: events a second, with a burst.
+//! A rate limit: events per second, with a burst.
 //!
 //! Rule: the state is one instant, the due time of the next event if events were evenly
 //! spaced (GCRA). A limit that is not used therefore needs no timer and cannot overflow.

@@ -1,4 +1,5 @@
-//! A rate limit for answers to unknown hosts, with an account for each source.
+//! A rate limit for answers to unknown hosts. Each source has an account, which stores when that
+//! source may get its next answer.
 //!
 //! Rule: an answer is charged only to the address that it is sent to; for IPv6, to the address's
 //! /64. The answers that one host gets therefore reveal nothing about packets with another host's
@@ -27,9 +28,9 @@ pub(crate) const MOST_ACCOUNTS: u32 = 65_536;
 /// The rates of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rates {
-    /// Answers a second to all sources together, bursts excluded; 0 allows none.
+    /// Answers per second to all sources together, bursts excluded; 0 allows none.
     pub(crate) per_second: u32,
-    /// Answers a second to one source; 0 allows none.
+    /// Answers per second to one source; 0 allows none.
     pub(crate) per_source: u32,
     /// Answers to one source at once, at least 1.
     pub(crate) burst: u32,

@@ -15,7 +15,8 @@ pub struct Turn {
     pub received: usize,
     /// Frames sent.
     pub sent: usize,
-    /// The budget was used up or a timer is due: call [`turn()`] again at once.
+    /// The turn ended at the bound `stack.turn_budget`, or a timer is due: call [`turn()`] again at
+    /// once.
     pub more_work: bool,
     /// The device lent no memory for a frame, or the device backlog of a connection is
     /// full: call [`turn()`] again when the device has sent a frame.

@@ -93,8 +93,8 @@ fn open(pair: &mut Pair, tuning: Option<Tuning>) -> (ConnectionId, ConnectionId)
     (client, server)
 }
 
-/// Sends `payload` from the client to the server. Returns the most bytes that
-/// were in flight.
+/// Sends `payload` from the client to the server. Returns the largest number of bytes that were in
+/// flight.
 fn transfer(
     pair: &mut Pair,
     (client, server): (ConnectionId, ConnectionId),

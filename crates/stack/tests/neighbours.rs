@@ -326,7 +326,7 @@ fn silent_neighbours_do_not_keep_others_from_being_reached() {
     assert_eq!(silent.len(), 40);
 }
 
-/// Floods the host with `per_ms` frames a millisecond from invented addresses. Returns the time
+/// Floods the host with `per_ms` frames per millisecond from invented addresses. Returns the time
 /// until a client that the host does not know gets the SYN-ACK. If `asks_first` is true, the client
 /// sends an ARP request for the host; otherwise it knows the host's MAC address.
 fn served_beside(flood: fn(u32) -> Vec<u8>, per_ms: f64, asks_first: bool) -> Option<Duration> {

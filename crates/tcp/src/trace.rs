@@ -1,4 +1,4 @@
-//! The trace: a ring of fixed-size records of what happened, one ring a host.
+//! The trace: a ring of fixed-size records of what happened, one ring per host.
 //!
 //! Rule: a record costs one comparison when the trace is off and a 32-byte store when the
 //! trace is on. The ring overwrites the oldest record first and counts the records that

@@ -19,7 +19,7 @@ use super::tuple::{Tuple, byte_of};
 use super::{Held, PORT, World};
 use crate::script::Script;
 
-/// Most connections that the application has at once.
+/// Largest number of connections that the application has at once.
 const MOST_HELD: usize = 6;
 
 impl World {

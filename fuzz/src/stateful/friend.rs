@@ -24,7 +24,7 @@ const REQUEST: u32 = 700;
 const ANSWER: u32 = 500;
 /// Longest time until the client has its answer.
 const PATIENCE: Duration = Duration::from_secs(4 * 3_600);
-/// Most turns of both stacks until the client has its answer.
+/// Largest number of turns of both stacks until the client has its answer.
 const MOST_TURNS: u32 = 100_000;
 
 struct Friend {

@@ -37,7 +37,7 @@ use tuple::Tuple;
 
 /// The port on which the stack listens.
 const PORT: u16 = 7;
-/// Most stored frames that may arrive again.
+/// Largest number of stored frames that may arrive again.
 const REMEMBERED: usize = 16;
 /// After everything was closed, the stack must have no timer left after this many timers have
 /// expired. An hour of retransmissions with an ARP request in each millisecond needs 3.6 million

@@ -14,7 +14,7 @@ use fullpipe_wire::{
     Protocol, TcpHeader, UdpHeader, tcp, udp,
 };
 
-/// Most bytes of all frames that the device stores.
+/// Largest number of bytes of all frames that the device stores.
 const ARENA: usize = 1 << 19;
 
 /// A device that accepts a limited number of frames.

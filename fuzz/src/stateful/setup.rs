@@ -18,7 +18,7 @@ use crate::script::Script;
 const MTUS: [usize; 12] = [68, 69, 72, 80, 88, 128, 296, 576, 1006, 1492, 1500, 9000];
 /// Sizes of super-segments in bytes.
 const SUPER_SEGMENTS: [usize; 4] = [0, 1, 4_000, 65_535];
-/// Most ARP requests during the longest retransmission that the knobs allow.
+/// Largest number of ARP requests during the longest retransmission that the knobs allow.
 const MOST_REQUESTS: u32 = 250_000;
 
 /// The conditions of one run.
@@ -88,7 +88,7 @@ fn config(kind: u8, rng: &Rng) -> Config {
             }
         }
     }
-    // Limit the sizes of tables, because a stack is created many times a second.
+    // Limit the sizes of tables, because a stack is created many times per second.
     config.pool.blocks = config.pool.blocks.min(1_024);
     config.pool.send_floor = config.pool.send_floor.min(config.pool.blocks / 2);
     config.pool.receive_floor = config.pool.receive_floor.min(config.pool.blocks / 2);

@@ -14,7 +14,7 @@ use fullpipe_lab::{
     units::{grouped, rate_text, seconds_text},
 };
 
-/// Most episodes that are printed.
+/// Largest number of episodes that are printed.
 const EPISODES: usize = 20;
 
 /// Returns the connection's addresses and its transfer, with `verdict`, the verdict of its twin

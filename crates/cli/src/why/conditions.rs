@@ -8,7 +8,7 @@ use fullpipe_diagnose::capture::FlowEnding;
 
 use crate::arguments::ConnectionCondition;
 
-/// Most lines that are printed about a condition.
+/// Largest number of lines that are printed about a condition.
 pub const LINES_MAX: usize = 20;
 
 /// Returns a line about each connection that meets a condition.

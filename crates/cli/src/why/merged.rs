@@ -11,7 +11,7 @@ use fullpipe_lab::{
 };
 use serde::Serialize;
 
-/// Most losses that are printed.
+/// Largest number of losses that are printed.
 const LOSSES: usize = 10;
 
 /// Returns the merge of the connection that is printed in full, or the reason for which its two

@@ -27,7 +27,7 @@ use crate::watch::{json::SocketJson, verdict::verdict_text};
 
 /// Limits with a smaller share in both the capture's and the kernel's account are omitted.
 const LEAST_SHARE: f64 = 0.005;
-/// Most differences that are printed.
+/// Largest number of differences that are printed.
 const DIFFERENCES: usize = 5;
 
 /// A recording that was read.

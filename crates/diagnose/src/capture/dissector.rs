@@ -14,7 +14,7 @@ use super::{
     tcp,
 };
 
-/// Most types of unread link headers that are remembered.
+/// Largest number of link header types that are remembered as unread.
 const LINKS_MAX: usize = 8;
 
 /// Counts of a capture.
@@ -47,7 +47,7 @@ pub struct CaptureCounters {
     pub big_packets: u64,
     /// Packets that the capturing system reports as dropped.
     pub dropped: u64,
-    /// Most captured bytes of a frame that was cut; 0 if no frame was cut.
+    /// Largest number of captured bytes of a frame that was cut; 0 if no frame was cut.
     pub snap_len: u32,
     /// Unusual times.
     pub times: TimeCounters,

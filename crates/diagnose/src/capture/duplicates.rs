@@ -16,7 +16,8 @@
 const WITHIN_NS: i64 = 1_000_000;
 /// Entries of the table.
 const PLACES: usize = 4_096;
-/// Fewest segments with payload and without identification that show whether frames are mirrored.
+/// Smallest number of segments with payload and without identification that show whether frames are
+/// mirrored.
 const LEARNED: u32 = 64;
 /// Share of copies among segments with payload and without identification, in percent, from which
 /// frames count as mirrored. The share is 50 % if every frame appears twice.

@@ -20,10 +20,10 @@ use ruzstd::decoding::{
 
 /// Bytes of the buffer.
 const BUFFER: usize = 2 << 20;
-/// Most bytes that [`Input::need`] can make ready at once.
+/// Largest number of bytes that [`Input::need`] can make ready at once.
 pub(super) const NEED_MAX: usize = BUFFER / 2;
-/// Most bytes of a single read. The bytes of a read should stay in the processor's cache until
-/// they are parsed.
+/// Largest number of bytes of a single read. The bytes of a read should stay in the processor's
+/// cache until they are parsed.
 const READ_MAX: usize = 256 << 10;
 /// Largest window of a zstd frame, as in the program `zstd` without `--long`.
 const ZSTD_WINDOW_MAX: u64 = 128 << 20;

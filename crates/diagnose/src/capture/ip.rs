@@ -21,7 +21,7 @@ const MOBILITY: u8 = 135;
 const HOST_IDENTITY: u8 = 139;
 const SHIM6: u8 = 140;
 
-/// Most extension headers of a packet that are read.
+/// Largest number of extension headers of a packet that are read.
 const EXTENSIONS_MAX: usize = 16;
 
 /// Hop-by-hop option for a payload length of more than 16 bits. RFC 2675.

@@ -29,7 +29,8 @@ const ETHERTYPE_MIN: u16 = 0x0600;
 /// LLC and SNAP header after which an EtherType follows.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 
-/// Most VLAN tags and MPLS labels of a frame that are followed; no real network uses more.
+/// Largest number of VLAN tags and MPLS labels of a frame that are followed; no real network uses
+/// more.
 const TAGS_MAX: usize = 16;
 
 const PPP_IPV4: u16 = 0x0021;

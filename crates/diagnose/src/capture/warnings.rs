@@ -47,14 +47,14 @@ pub enum CaptureWarning {
     HeaderCut {
         /// Number of frames.
         frames: u64,
-        /// Most captured bytes of a frame.
+        /// Largest number of captured bytes of a frame.
         snap_len: u32,
     },
     /// TCP options are cut or malformed.
     OptionsCut {
         /// Number of segments.
         segments: u64,
-        /// Most captured bytes of a frame that was cut; 0 if no frame was cut.
+        /// Largest number of captured bytes of a frame that was cut; 0 if no frame was cut.
         snap_len: u32,
     },
     /// Headers contradict themselves.

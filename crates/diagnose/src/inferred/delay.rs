@@ -8,7 +8,7 @@
 use super::matching::Matched;
 use super::values::{Confidence, Inferred, Unknown};
 
-/// Fewest gaps between arrivals from which a rate is inferred.
+/// Smallest number of gaps between arrivals from which a rate is inferred.
 const FEWEST_GAPS: usize = 8;
 /// Each gap gives a rate. For high confidence, at least this share of these rates must agree with
 /// their median; for low confidence, a third of this share.

@@ -10,9 +10,9 @@ use super::outages::LostRun;
 use super::policer;
 use super::values::{Confidence, LossReason, MtuHole, Policer};
 
-/// Fewest losses that can show a pattern.
+/// Smallest number of losses that can show a pattern.
 const FEWEST: usize = 5;
-/// Fewest losses that show a pattern with high confidence.
+/// Smallest number of losses that show a pattern with high confidence.
 const MANY: usize = 20;
 /// A queue can drop frames if its length is at least this, in serialisation times of full frames.
 const SHORTEST_QUEUE: f64 = 1.5;
@@ -42,7 +42,7 @@ pub struct Losses {
     pub confidence: Confidence,
     /// The MTU hole: a size above which no frame arrived.
     pub hole: Option<MtuHole>,
-    /// The policer: a rate above which frames were lost without a queue.
+    /// The policer: a rate above which frames were lost although no queue had formed.
     pub policer: Option<Policer>,
 }
 

@@ -6,7 +6,7 @@
 use super::matching::Matched;
 use super::values::Outage;
 
-/// Fewest frames lost in an outage.
+/// Smallest number of frames lost in an outage.
 const FEWEST: usize = 3;
 /// Least length of an outage in round trips.
 const ROUND_TRIPS: f64 = 4.0;

@@ -6,7 +6,7 @@
 
 use super::matching::Matched;
 
-/// Fewest losses from which a bucket is fitted.
+/// Smallest number of losses from which a bucket is fitted.
 const FEWEST: usize = 5;
 /// A fitted bucket must be empty at this share of the losses.
 const CAUGHT: f64 = 0.8;

@@ -181,7 +181,7 @@ pub struct DirectionInference {
     pub confidence: Confidence,
     /// A frame size above which no frame arrived.
     pub mtu_hole: Option<MtuHole>,
-    /// A rate above which frames were lost without a queue.
+    /// A rate above which frames were lost although no queue had formed.
     pub policer: Option<Policer>,
     /// Rate of the bottleneck, in bits per second, link headers included.
     pub rate_bps: Inferred<f64>,

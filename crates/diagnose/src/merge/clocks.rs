@@ -24,7 +24,7 @@ const AS_WELL: f64 = 0.02;
 const NEARLY: f64 = 0.99;
 /// Number of steps of a search. Each step shortens the range to two thirds of its length or less.
 const STEPS: u32 = 60;
-/// Fewest segments of each direction that a comparison needs.
+/// Smallest number of segments of each direction that a comparison needs.
 const FEWEST: usize = 3;
 
 /// A segment at both taps: its time by the first clock, and the second clock's time minus the first

@@ -22,7 +22,7 @@ use crate::{
     facts::{ranges::Ranges, unwrap::Unwrap},
 };
 
-/// Most ACKs that may be between tap and sender.
+/// Largest number of ACKs that may be between tap and sender.
 const ACKS: usize = 65_536;
 /// Largest number of ranges from SACK blocks.
 const SACKED: usize = 1_024;

@@ -1,5 +1,5 @@
-//! The sender's time and bytes by limit, and the bands (periods with one limit) in the order of
-//! time.
+//! The ledger: the sender's time and bytes by limit, and the bands (periods with one limit) in the
+//! order of time.
 //!
 //! Rule: spans of time are added in order and without gaps, so the times add up to the end of the
 //! last span. At most [`ObservedConnection::BANDS`] bands are kept. Later spans join the last

@@ -9,7 +9,7 @@ use fullpipe_wire::{Ecn, SackBlock, SackBlocks, TcpFlags, TcpOptions, Timestamps
 use super::{ConnectionObserver, ObservedConnection};
 use crate::capture::{Analysis, End, Segment};
 
-/// Most SYNs whose options are kept.
+/// Largest number of SYNs whose options are kept.
 const SYNS: usize = 16;
 
 /// A segment, reduced to the values that fitting, graphs and merging need.

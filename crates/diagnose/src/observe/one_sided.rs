@@ -20,8 +20,8 @@ const SILENCE: u64 = 200_000_000;
 /// Follows the segments of one end.
 #[derive(Debug, Default)]
 pub struct OneSided {
-    /// Two ledgers with the same times. The first has the bytes that the end sent, the second the
-    /// bytes that it acknowledged.
+    /// Two ledgers (time and bytes by limit) with the same times. The first has the bytes that the
+    /// end sent, the second the bytes that it acknowledged.
     ledgers: [Ledger; 2],
     now: u64,
     /// Sequence space of the end's own payload.

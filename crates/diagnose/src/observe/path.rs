@@ -80,8 +80,8 @@ impl Default for PathLog {
     }
 }
 
-/// Most round trips for which rate and delay are kept. When there are more, every second one is
-/// removed.
+/// Largest number of round trips for which rate and delay are kept. When there are more, every
+/// second one is removed.
 const ROUNDS: usize = 4_096;
 
 impl PathLog {

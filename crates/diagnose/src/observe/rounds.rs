@@ -19,9 +19,9 @@ use super::{ledger::Ledger, seen_limit::SeenLimit};
 const AHEAD: usize = 16;
 /// Number of earlier round trips that are compared with the one to decide.
 const BEHIND: usize = 16;
-/// Most spans of a round trip.
+/// Largest number of spans that are kept of a round trip.
 const SPANS: usize = 1_024;
-/// Fewest gaps between sends from which an even spacing is inferred.
+/// Smallest number of gaps between sends from which an even spacing is inferred.
 const EVEN_GAPS: usize = 6;
 /// Equal gaps differ from the median gap by at most the median divided by this value, or by at most
 /// [`UNEVEN_NS`].
@@ -32,14 +32,14 @@ const UNEVEN_NS: u64 = 10_000;
 const TRAIN: usize = 4;
 /// A train this many times faster than the flow shows that the path does not limit the flow.
 const FASTER: f64 = 1.3;
-/// Fewest round trips from which joined small writes are inferred.
+/// Smallest number of round trips from which joined small writes are inferred.
 const LEAST_ROUNDS: usize = 3;
 /// A smaller flight after a loss counts as a reduction only if more segments than this were in
 /// flight before the loss.
 const LEAST_REDUCED: u64 = 5;
-/// Fewest segments in flight at which a constant flight counts as a send buffer.
+/// Smallest number of segments in flight at which a constant flight counts as a send buffer.
 const LEAST_BUFFER: u64 = 3;
-/// Fewest segments in flight at which an even spacing counts as a pacing rate.
+/// Smallest number of segments in flight at which an even spacing counts as a pacing rate.
 const LEAST_PACED: u64 = 4;
 /// Round trips of equal flight that show a send buffer, if there was no loss before.
 const PLATEAU: usize = 4;
@@ -49,7 +49,8 @@ const PLATEAU_AFTER_LOSS: usize = 10;
 /// Nagle's algorithm is not the cause of [`Cause::Late`] waits if at least this many segments leave
 /// per wait.
 const BULK: u32 = 6;
-/// Fewest round trips in which a level flight, which varies but does not grow, shows a send buffer.
+/// Smallest number of round trips in which a level flight, which varies but does not grow, shows a
+/// send buffer.
 const LEVEL: usize = 12;
 /// Largest ratio between the 90th and the 10th percentile of a level flight.
 const LEVEL_SPREAD: f64 = 1.8;
@@ -461,7 +462,7 @@ impl Rounds {
             .fold(self.current.peak, u64::max)
     }
 
-    /// Decides all round trips and returns the ledger.
+    /// Decides all round trips and returns the ledger (time and bytes by limit).
     pub fn finish(&mut self) -> Ledger {
         let last = std::mem::take(&mut self.current);
         self.undecided.push_back(last);

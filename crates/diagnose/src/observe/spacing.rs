@@ -10,7 +10,7 @@
 
 /// Number of consecutive segments over which the spacing is averaged.
 const TRAIN: usize = 3;
-/// Fewest segments of a run. The sender sent the segments of a run at once.
+/// Smallest number of segments of a run. The sender sent the segments of a run at once.
 const RUN: usize = 4;
 /// The gap after a run is long if it is at least this many times the spacing inside the run.
 const LONG: u64 = 4;

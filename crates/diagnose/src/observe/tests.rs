@@ -32,7 +32,7 @@ fn a_lost_syn_makes_a_handshake_of_the_whole_lifetime() {
     assert_eq!(observed.episodes[0].count, 2);
 }
 
-/// The fuzzer found this: ACKs of a capture need not give a round-trip time.
+/// The fuzzer found a capture whose ACKs give no round-trip time.
 #[test]
 fn round_trips_without_a_sample_have_a_limit() {
     let mut rounds = Rounds::new(1_448);

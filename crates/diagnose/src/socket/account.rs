@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{account::Times, inferred::Confidence, observe::SeenLimit};
 
-/// Most microseconds of a counter that are carried into the next interval. A counter advances by
-/// jiffies, so it may be ahead of the clock by up to two jiffies.
+/// Largest number of microseconds of a counter that are carried into the next interval. A counter
+/// advances by jiffies, so it may be ahead of the clock by up to two jiffies.
 const CARRIED_US: u64 = 20_000;
 
 /// Microseconds and bytes by limit. The last entry is for the time without a known limit.

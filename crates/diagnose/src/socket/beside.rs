@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::replay::{ReplayedSocket, SocketBand};
 use crate::observe::{Band, ObservedConnection, SeenLimit};
 
-/// Most differences that are kept, the longest ones.
+/// Largest number of differences that are kept, the longest ones.
 const DIFFERENCES: usize = 20;
 
 /// A period in which the two accounts have different limits.

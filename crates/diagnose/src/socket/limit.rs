@@ -87,7 +87,7 @@ pub struct SocketMemo {
 }
 
 impl SocketMemo {
-    /// Creates the memo before the first observation.
+    /// Creates the memo (the facts from earlier observations) before the first observation.
     pub const fn new() -> Self {
         Self {
             window_cause: Limit::CwndSteady,

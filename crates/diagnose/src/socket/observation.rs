@@ -235,7 +235,7 @@ impl std::fmt::Debug for CongestionName {
 pub enum CongestionModel {
     /// BBR.
     Bbr {
-        /// Estimate of the path's rate in bytes a second.
+        /// Estimate of the path's rate in bytes per second.
         rate: u64,
         /// Estimate of the path's round-trip time in microseconds.
         min_rtt: u32,

@@ -56,9 +56,9 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Most sockets that are kept.
+    /// Largest number of sockets that are kept.
     pub const SOCKETS: usize = 10_000;
-    /// Most bands of a socket.
+    /// Largest number of bands of a socket.
     pub const BANDS: usize = 1_024;
 
     /// Reads `recording` to its end, or until `goes_on` returns false. Also returns the error that

@@ -139,9 +139,9 @@ tcp_info! {
         total_retrans: u32 = 100,
     }
     later {
-        /// Pacing rate in bytes a second. Linux 3.15.
+        /// Pacing rate in bytes per second. Linux 3.15.
         pacing_rate: u64 = 104,
-        /// Limit of the pacing rate in bytes a second; all ones if there is none. Linux 3.15.
+        /// Limit of the pacing rate in bytes per second; all ones if there is none. Linux 3.15.
         max_pacing_rate: u64 = 112,
         /// Payload acknowledged. Linux 4.1.
         bytes_acked: u64 = 120,
@@ -159,7 +159,7 @@ tcp_info! {
         data_segs_in: u32 = 152,
         /// Segments with payload sent. Linux 4.6.
         data_segs_out: u32 = 156,
-        /// Latest delivery rate in bytes a second. Linux 4.9.
+        /// Latest delivery rate in bytes per second. Linux 4.9.
         delivery_rate: u64 = 160,
         /// Microseconds in which some payload was unsent or unacknowledged. Linux 4.10.
         busy_time: u64 = 168,
@@ -218,13 +218,13 @@ impl TcpInfo {
         self.flags & 1 != 0
     }
 
-    /// Limit of the pacing rate in bytes a second, if the program set one.
+    /// Limit of the pacing rate in bytes per second, if the program set one.
     pub fn pacing_limit(&self) -> Option<u64> {
         self.max_pacing_rate
             .filter(|&rate| rate != u64::MAX && rate != u64::from(u32::MAX))
     }
 
-    /// Limit of the pacing rate in bytes a second, if the program set one and the kernel paces at
+    /// Limit of the pacing rate in bytes per second, if the program set one and the kernel paces at
     /// it. The kernel paces more slowly if the congestion window or BBR's model asks for less.
     pub fn pacing_limit_in_force(&self) -> Option<u64> {
         self.pacing_limit()

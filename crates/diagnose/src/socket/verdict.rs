@@ -26,7 +26,7 @@ const PAYLOAD_OF_SNDBUF: f64 = 1.26;
 /// The peer's program reads slowly if the window was closed for more than this share of the time in
 /// which the window was the limit.
 const CLOSED_SHARE: f64 = 0.1;
-/// Least memory of a segment in addition to its payload, in bytes.
+/// Smallest memory of a segment in addition to its payload, in bytes.
 const SEGMENT_OVERHEAD: u64 = 256;
 /// Number of segments for which the kernel's first send buffer has room: twice the initial window.
 const FIRST_SEGMENTS: u64 = 20;
@@ -55,7 +55,8 @@ pub struct HostSettings {
     pub tcp_slow_start_after_idle: Option<bool>,
     /// `net.ipv4.tcp_retries2`: number of timeouts after which a connection is dropped.
     pub tcp_retries2: Option<u64>,
-    /// `net.ipv4.tcp_limit_output_bytes`: most bytes of a socket that may be in queues below it.
+    /// `net.ipv4.tcp_limit_output_bytes`: largest number of bytes of a socket that may be in queues
+    /// below the socket.
     pub tcp_limit_output_bytes: Option<u64>,
 }
 
@@ -656,8 +657,8 @@ impl Case<'_> {
     }
 }
 
-/// Returns true if `buffer` is twice `cap`, the most that the kernel gives to a program's option.
-/// A buffer of the size with which autotuning starts does not count.
+/// Returns true if `buffer` is twice `cap`, the largest buffer that the kernel gives to a program's
+/// option. A buffer of the size with which autotuning starts does not count.
 fn is_at_cap(buffer: u32, cap: Option<u64>, tuned: &Option<[u64; 3]>) -> bool {
     let buffer = u64::from(buffer);
     let is_first = tuned.is_some_and(|[_, first, _]| first == buffer);

@@ -13,8 +13,8 @@ use super::{
 
 /// Number of captures that are tried for each kind of damage.
 const EACH: u64 = 60;
-/// Most bytes that may be allocated at one time: the buffer of 2 MiB, and 2 MiB for everything
-/// else.
+/// Largest number of bytes that may be allocated at one time: the buffer of 2 MiB, and 2 MiB for
+/// everything else.
 const MEMORY_MAX: u64 = 4 << 20;
 
 /// A kind of damage: its name, and a function that makes a damaged file.

@@ -22,7 +22,7 @@ use crate::{
 const RESULT: usize = 11;
 /// Columns for the number of the step, which precedes the settings.
 const NUMBER: usize = 6;
-/// Fewest and most columns of the settings.
+/// Smallest and largest number of columns of the settings.
 const SETTINGS: (usize, usize) = (16, 48);
 /// Columns reserved for the name of the limit.
 const LIMIT: usize = 24;

@@ -19,9 +19,9 @@ use crate::{
     layout::{Layout, Tone, columns},
 };
 
-/// Fewest columns of a knob's description in a table.
+/// Smallest number of columns of a knob's description in a table.
 const LEAST_DOC: usize = 40;
-/// Most columns of a knob's description in a table.
+/// Largest number of columns of a knob's description in a table.
 const MOST_DOC: usize = 80;
 /// Smallest width at which a table is printed.
 const WIDE: usize = 120;

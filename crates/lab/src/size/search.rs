@@ -101,7 +101,8 @@ const GAIN: f64 = 0.005;
 const GAIN_WITH_LOSSES: f64 = PRECISE;
 /// Goodput is known precisely enough if its 95 % confidence interval is narrower than this share.
 pub const PRECISE: f64 = 0.03;
-/// Fewest and most seeds of a value with losses. Each further step doubles the number of seeds.
+/// Smallest and largest number of seeds of a value with losses. Each further step doubles the
+/// number of seeds.
 pub const SEEDS: (usize, usize) = (4, 128);
 /// Bytes that the runs of a knob's search may carry. After that, no value runs with further seeds.
 const MOST_BYTES: u64 = 3_000_000_000;
@@ -115,9 +116,9 @@ const SIDE_BY_SIDE: usize = 2;
 const FAR: u64 = 1 << 20;
 /// Every value larger than the reported one must reach this share of the sufficient goodput.
 const NEARLY: f64 = 0.97;
-/// Most steps in which the search approaches the smallest sufficient value. The first step assumes
-/// that goodput is proportional to the value, and tries two values near the value that would then
-/// be sufficient. The other steps divide the interval into thirds.
+/// Largest number of steps in which the search approaches the smallest sufficient value. The first
+/// step assumes that goodput is proportional to the value, and tries two values near the value that
+/// would then be sufficient. The other steps divide the interval into thirds.
 const STEPS: u32 = 5;
 /// The two values of the first step in [`STEPS`], as percentages of the value that would be
 /// sufficient if goodput were proportional to the value.

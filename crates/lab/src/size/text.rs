@@ -10,7 +10,7 @@ use super::{AmpleResult, Divided, KnobSize, Size, Split, search::PRECISE};
 
 use crate::{layout::Layout, verdict_text::verdict_text};
 
-/// Most and fewest columns of a curve's bar.
+/// Largest and smallest number of columns of a curve's bar.
 const BAR: (usize, usize) = (40, 8);
 /// Columns of a curve's line besides its value, its bytes, its bar and its limit: rate and share.
 const BESIDE_BAR: usize = 2 + 1 + 8 + 1 + 8 + 1 + 1;

@@ -31,9 +31,9 @@ const SETTLING: f64 = 5.0;
 /// Number of seeds of an explained run with losses. Without losses nothing is random, and one seed
 /// suffices.
 const SEEDS: u32 = 9;
-/// Fewest and most round trips that are measured.
+/// Smallest and largest number of round trips that are measured.
 const ROUND_TRIPS: (f64, f64) = (8.0, 500.0);
-/// Fewest frames that are measured.
+/// Smallest number of frames that are measured.
 const FRAMES: f64 = 300.0;
 
 /// Packet memory is ample if it is this many times the size of the buffers, because a window gets

@@ -117,7 +117,7 @@ impl LiveLink {
         })
     }
 
-    /// Carries frames until `stop` returns true; `stop` is called at least ten times a second.
+    /// Carries frames until `stop` returns true; `stop` is called at least ten times per second.
     /// Calls `report` at intervals of `every`, and returns the last report. Meanwhile the thread
     /// has real-time priority, if the operating system permits that.
     ///

@@ -28,8 +28,8 @@ const DEVICE: &str = "preset=nuttx tcp.send_buffer=1M tcp.timestamps=false \
 
 /// Least share of the goodput with 1,024 blocks that 36 blocks carry, in percent.
 const SHARE: u64 = 95;
-/// Most pairs of runs. With 36 blocks only four segments are in flight, so a long delay of this
-/// machine costs goodput.
+/// Largest number of pairs of runs. With 36 blocks only four segments are in flight, so a long
+/// delay of this machine costs goodput.
 const PAIRS: u32 = 3;
 /// Factor by which the link is slower than the experiment's, and by which a run is longer.
 const SLOWER: u32 = 10;

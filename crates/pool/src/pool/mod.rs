@@ -136,8 +136,8 @@ impl Pool {
         self.usage.room(holder)
     }
 
-    /// Most blocks that `holder` can hold and be promised: the pool's limit without the
-    /// floors of the other holders.
+    /// Largest number of blocks that `holder` can hold and be promised: the pool's limit without
+    /// the floors of the other holders.
     pub fn most(&self, holder: Holder) -> u32 {
         self.usage.most(holder)
     }

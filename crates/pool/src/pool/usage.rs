@@ -164,8 +164,8 @@ impl PoolUsage {
         u32::try_from(room).unwrap_or(u32::MAX)
     }
 
-    /// Most blocks that `holder` can hold and be promised: the limit without the floors
-    /// of the other holders.
+    /// Largest number of blocks that `holder` can hold and be promised: the limit without the
+    /// floors of the other holders.
     pub(super) fn most(&self, holder: Holder) -> u32 {
         let floors: u64 = self
             .others(holder)

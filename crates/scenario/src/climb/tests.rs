@@ -10,7 +10,7 @@ fn at(ms: u64) -> Instant {
 fn a_path_is_full_after_two_round_trips_at_nine_tenths_of_it() {
     let mut climb = Climb::new(at(0), 0.1);
     assert_eq!(climb.step(), Some(Duration::from_millis(10)));
-    // 500 bytes a millisecond for the first second, then 900 bytes a millisecond.
+    // 500 bytes per millisecond for the first second, then 900 bytes per millisecond.
     let read = |ms: u64| ms.min(1_000) * 500 + ms.saturating_sub(1_000) * 900;
     for ms in (0..2_000).step_by(10) {
         climb.look(at(ms), read(ms), 8e6);

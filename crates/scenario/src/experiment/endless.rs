@@ -18,17 +18,17 @@ use super::{
 
 /// Longest virtual time of a run.
 const LONGEST: Duration = Duration::from_secs(30 * 86_400);
-/// Most bytes that a flow may send without any virtual time passing.
+/// Largest number of bytes that a flow may send without any virtual time passing.
 const MOST_AT_ONCE: u64 = 1 << 20;
-/// Most datagrams a second: one in each nanosecond, because virtual time has a resolution of one
-/// nanosecond.
+/// Largest number of datagrams per second: one per nanosecond, because virtual time has a
+/// resolution of one nanosecond.
 const MOST_DATAGRAMS: f64 = 1e9;
-/// Most bytes of datagrams that may wait on one link.
+/// Largest number of bytes of datagrams that may wait on one link.
 const MOST_HELD: f64 = (1_u64 << 30) as f64;
 /// Bytes of memory that a datagram takes in addition to its payload: headers, and the simulator's
 /// record.
 const BESIDE_PAYLOAD: f64 = 128.0;
-/// Most senders of datagrams; each sender uses its own ports.
+/// Largest number of senders of datagrams; each sender uses its own ports.
 const MOST_SENDERS: u64 = 10_000;
 
 impl Setup {
@@ -129,7 +129,7 @@ fn is_slowed(setup: &Setup, plan: &FlowPlan) -> bool {
     !cpu.call.is_zero() || (*acquainted && (waits || works))
 }
 
-/// Datagrams a second of one sender; `None` without a rate.
+/// Datagrams per second of one sender; `None` without a rate.
 fn datagrams_per_s(plan: &FlowPlan) -> Option<f64> {
     match plan.datagram_plan().pace {
         Pace::Rate { bps, .. } if plan.is_udp() => Some(bps as f64 / 8.0 / f64::from(plan.write)),

@@ -63,8 +63,8 @@ pub struct HostPlan {
     pub acquainted: bool,
     /// The stack that runs the host. A run in virtual time ignores this field.
     pub stack: HostStack,
-    /// Most segments in a super-segment if the kernel runs the host; `None` for the kernel's
-    /// default.
+    /// Largest number of segments in a super-segment if the kernel runs the host; `None` for the
+    /// kernel's default.
     pub gso_max_segs: Option<u32>,
     /// Congestion controls from other crates that are registered for the host.
     registered: Vec<OutsideCongestion>,
@@ -117,7 +117,7 @@ impl HostPlan {
         u64::from(self.config.pool.blocks) * u64::from(self.config.pool.block_size)
     }
 
-    /// Most payload, in bytes, that fits into a connection's send buffer. With autotuning, the
+    /// Largest payload, in bytes, that fits into a connection's send buffer. With autotuning, the
     /// buffer can grow to `send_buffer_max`; otherwise it has its configured size, capped by
     /// `send_buffer_limit`.
     pub fn send_capacity(&self) -> u64 {

@@ -22,7 +22,7 @@ use crate::{
 const FIRST_SLICE: Duration = Duration::from_micros(100);
 /// Approximate number of samples in a shortened run.
 const LOOKS: u64 = 16;
-/// Fewest samples that prove that two runs are the same.
+/// Smallest number of samples that prove that two runs are the same.
 const LEAST_KNOWN: usize = 4;
 
 /// A transfer is steady if predictions from two parts of it differ by at most this share.

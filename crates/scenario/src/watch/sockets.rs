@@ -59,7 +59,7 @@ pub struct Socket {
     pub data_segs_out: u64,
     /// Segments retransmitted.
     pub retrans: u64,
-    /// Congestion window divided by the round-trip time, in bits a second.
+    /// Congestion window divided by the round-trip time, in bits per second.
     pub send_bps: f64,
     /// Pacing rate in bit/s; `None` without pacing.
     #[serde(skip_serializing_if = "Option::is_none")]

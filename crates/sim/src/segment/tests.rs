@@ -1,4 +1,5 @@
-//! Segments read in two ways, intact and damaged.
+//! Tests that `Segment` and `Packet::parse` read the same fields, from intact and from damaged
+//! frames.
 
 use fullpipe_pool::Instant;
 use fullpipe_wire::{Ecn, Timestamps};

@@ -73,7 +73,7 @@ fn a_bulk_transfer_fills_a_bottleneck() {
     let flow = world.send(client, server, 4 * MIB);
     world.run_until(flow.done(), Deadline::secs(20));
     let facts = world.facts(flow);
-    // 1448 of a frame's 1514 bytes are payload, so 9.56 Mbit/s are the most.
+    // 1448 of a frame's 1514 bytes are payload, so the goodput is at most 9.56 Mbit/s.
     assert!(
         facts.goodput_bps > 9_300_000.0,
         "{} bit/s",

@@ -2,8 +2,9 @@
 //!
 //! Rule: the frames and their order are the same as if the connection were polled for each segment.
 //! A burst begins only if a single connection is queued. It ends when the device is full or the
-//! budget is used up. Headers are written once, and each frame gets a copy with its own sequence
-//! number, PSH and checksum. The connection decides where the burst ends.
+//! budget of the turn (knob `stack.turn_budget`) is used up. Headers are written once, and each
+//! frame gets a copy with its own sequence number, PSH and checksum. The connection decides where
+//! the burst ends.
 
 use core::net::IpAddr;
 

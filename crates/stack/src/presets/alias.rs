@@ -228,7 +228,8 @@ fn three(text: &str) -> Option<[u64; 3]> {
     three.is_sorted().then_some(three)
 }
 
-/// Reads the default and the maximum of "least default most".
+/// Reads the default and the maximum of the three numbers "min default max" (Linux: `tcp_wmem`,
+/// `tcp_rmem`).
 fn bounds(text: &str) -> Option<Vec<String>> {
     let [_, default, most] = three(text)?;
     Some(vec![default.to_string(), most.to_string()])

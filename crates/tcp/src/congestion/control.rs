@@ -110,7 +110,7 @@ pub struct FlightStart {
     pub srtt_us: u32,
 }
 
-/// A congestion control algorithm. Windows are bytes, rates bytes a second.
+/// A congestion control algorithm. Windows are bytes, rates bytes per second.
 ///
 /// An instance belongs to one connection at a time.
 /// [`start`](Self::start) is called before any other method, and again when the

@@ -180,8 +180,8 @@ impl Controller {
         }
     }
 
-    /// Returns the rate in bytes a second at which segments should leave; `u64::MAX`
-    /// before the first round-trip time.
+    /// Returns the rate in bytes per second at which segments should leave; `u64::MAX` before the
+    /// first round-trip time.
     ///
     /// The result is the algorithm's own rate, if it has one. Otherwise the result is cwnd / SRTT
     /// times a percentage: 200 % while the window is below half of `ssthresh`, later 120 %, which

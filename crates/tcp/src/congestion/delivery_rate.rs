@@ -77,7 +77,7 @@ pub struct RateSample {
 }
 
 impl RateSample {
-    /// Returns the delivery rate in bytes a second; 0 if the sample is not reliable.
+    /// Returns the delivery rate in bytes per second; 0 if the sample is not reliable.
     pub fn rate(&self) -> u64 {
         rate_of(self.delivered, self.interval_us)
     }
@@ -95,7 +95,7 @@ pub struct FastestSample {
 }
 
 impl FastestSample {
-    /// Returns the rate in bytes a second.
+    /// Returns the rate in bytes per second.
     pub fn rate(&self) -> u64 {
         rate_of(self.delivered, self.interval_us)
     }
@@ -113,7 +113,7 @@ impl FastestSample {
     }
 }
 
-/// Returns `bytes` in `interval_us` as bytes a second; 0 if the time is 0.
+/// Returns `bytes` in `interval_us` as bytes per second; 0 if the time is 0.
 fn rate_of(bytes: u32, interval_us: u32) -> u64 {
     let scaled = u64::from(bytes) * 1_000_000;
     scaled
@@ -199,7 +199,7 @@ impl DeliveryRate {
         }
     }
 
-    /// Returns the rate of the last sample in bytes a second; 0 before the first. An
+    /// Returns the rate of the last sample in bytes per second; 0 before the first. An
     /// application-limited sample that is slower than the one before does not count.
     pub fn latest(&self) -> u64 {
         let (delivered, interval_us, _) = self.latest;

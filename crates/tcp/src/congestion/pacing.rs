@@ -18,8 +18,7 @@ const QUANTUM_MAX: u32 = 64 << 10;
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 
-/// The pacer of one connection. Rates are bytes a second; `u64::MAX` is
-/// unlimited.
+/// The pacer of one connection. Rates are bytes per second; `u64::MAX` is unlimited.
 #[derive(Clone, Debug, Default)]
 pub struct SegmentPacer {
     release_at: Instant,
@@ -69,8 +68,7 @@ impl SegmentPacer {
     }
 }
 
-/// Returns the time that `bytes` take at `rate` bytes a second; a rate of 0
-/// counts as 1.
+/// Returns the time that `bytes` take at `rate` bytes per second; a rate of 0 counts as 1.
 fn duration_of(bytes: u32, rate: u64) -> Duration {
     Duration::from_nanos(u64::from(bytes) * NANOS_PER_SEC / rate.max(1))
 }

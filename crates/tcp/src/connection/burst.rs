@@ -25,9 +25,9 @@ pub struct Burst {
     room: u32,
     /// Effective segment size.
     mss: u32,
-    /// Segment size of which a whole number fills the send buffer.
+    /// Segment size that divides the send buffer evenly.
     fitting: u32,
-    /// Pacing rate in bytes a second.
+    /// Pacing rate in bytes per second.
     rate: u64,
 }
 
@@ -92,8 +92,9 @@ impl Connection {
             .min(self.cwnd_room())
     }
 
-    /// Returns true if only new payload is due, and sending it has no effect but to use up the bounds
-    /// (windows, allowance) by the bytes sent. The size of the segments stays the same.
+    /// Returns true if only new payload is due. Each segment of the burst then takes its length
+    /// from the room that the bounds (receive window, congestion window, send allowance) leave, and
+    /// changes nothing else. The segment size stays the same.
     fn is_steady(&self) -> bool {
         self.recovery.phase() == RecoveryPhase::Open
             && self.recovery.board().lost() == 0

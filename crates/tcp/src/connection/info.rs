@@ -79,9 +79,9 @@ pub struct Info {
     pub cwnd: u32,
     /// Slow-start threshold; `u32::MAX` before the first congestion event.
     pub ssthresh: u32,
-    /// Pacing rate in bytes a second; `u64::MAX` is unlimited.
+    /// Pacing rate in bytes per second; `u64::MAX` is unlimited.
     pub pacing_rate: u64,
-    /// Rate of the last delivery rate sample in bytes a second; 0 before the first. An
+    /// Rate of the last delivery rate sample in bytes per second; 0 before the first. An
     /// application-limited sample that is slower than the one before does not count.
     pub delivery_rate: u64,
     /// The application limited `delivery_rate`.

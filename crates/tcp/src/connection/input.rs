@@ -136,10 +136,10 @@ impl Connection {
 
     /// Processes a segment in any state from SYN-RECEIVED on. RFC 9293 §3.10.7.4.
     fn process(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> Result<(), DiscardReason> {
-        self.check_timestamp(segment, env)?; // RFC 7323 §5.3, before the first
+        self.check_timestamp(segment, env)?; // RFC 7323 §5.3, before the first step
         self.check_sequence(segment, env)?; // first
         self.check_reset(segment, env)?; // second
-        self.check_syn(segment, env)?; // fourth; the third, security, is left out
+        self.check_syn(segment, env)?; // fourth step; the third, security, is left out
         if self.state == TcpState::Closed {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use crate::{
     congestion::{CongestionChoice, CongestionRegistry},
 };
 
-/// Most bytes of a setting that has no knob.
+/// Largest value, in bytes, of a setting that has no knob.
 const MOST_BYTES: u32 = TcpConfig::HIGHEST.send_buffer;
 
 /// Settings of one connection. A listener passes its settings on to its connections.
@@ -316,9 +316,10 @@ pub struct Ready {
     /// A read returns data, the end or an error. Less data than the low-water mark
     /// ([`SocketOption::ReceiveLowWater`]) does not count.
     pub readable: bool,
-    /// A write would accept at least one byte, or the connection has ended. After a blocked
-    /// writer was notified, this stays true until its next write even if the room is gone. After a
-    /// whole write (knob `tcp.write_atomic`) was refused, false until all of it fits.
+    /// A write would accept at least one byte, or the connection has ended. After a blocked writer
+    /// was notified, this stays true until its next write, even if the room is gone by then. After
+    /// a whole write was refused (knob `tcp.write_atomic`), this is false until the whole write
+    /// fits.
     pub writable: bool,
     /// The peer closed its direction; earlier payload may still be unread.
     pub peer_closed: bool,

@@ -13,12 +13,12 @@ use crate::{
     send::{Decision, Situation, frame_goal, segmentize, whole_segments},
 };
 
-/// A frame of at least a third of the window does not wait to become fuller: three frames a
-/// round trip keep ACKs coming.
+/// A frame of at least a third of the window does not wait to become fuller: three frames per round
+/// trip keep ACKs coming.
 const WINDOW_PARTS: u32 = 3;
 
 impl Connection {
-    /// Returns the pacing rate in bytes a second.
+    /// Returns the pacing rate in bytes per second.
     pub(super) fn rate_now(&self, config: &TcpConfig) -> u64 {
         let srtt_us = self.rtt.srtt().as_micros() as u32;
         let recovering = self.recovery.phase() == RecoveryPhase::Fast;
@@ -29,8 +29,8 @@ impl Connection {
         }
     }
 
-    /// Returns the most payload that the next frame should carry: one segment,
-    /// unless the device cuts frames of up to `device_max` bytes.
+    /// Returns the largest payload, in bytes, that the next frame should carry: one segment, unless
+    /// the device cuts frames of up to `device_max` bytes.
     pub(super) fn frame_goal(&self, device_max: u32, mss: u32, env: &Env<'_>) -> u32 {
         // Send urgent payload in single segments: an urgent pointer counts from the sequence number
         // of its own segment, and a device that cuts a frame does not adjust the pointer.

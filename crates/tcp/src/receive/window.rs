@@ -28,8 +28,8 @@ pub struct WindowRoom {
     pub limits_peer: bool,
 }
 
-/// Fewest blocks for the window of a connection. With a single block, the bytes left at its end
-/// could be fewer than one unit of the window field, and the window would never advance.
+/// Smallest number of blocks for the window of a connection. With a single block, the bytes left at
+/// its end could be fewer than one unit of the window field, and the window would never advance.
 pub const FEWEST_BLOCKS: u64 = 2;
 
 /// Returns the share of `within_reach` bytes of memory that one window may have: `share`

@@ -165,8 +165,8 @@ impl Rack {
             }
             is_due
         });
-        // The timer waits for the last of the ranges that may be lost (RFC 8985 §6.2 step 5).
-        // A timer for each of these ranges would fire once a segment.
+        // The timer waits for the last of the ranges that may be lost (RFC 8985 §6.2 step 5). A
+        // timer for each of these ranges would fire once per segment.
         let last = board.last_suspect(self.sent_at, &is_suspect, arena);
         (lost, last.map(deadline))
     }

@@ -74,8 +74,8 @@ impl UndoDetector {
         self.undo_retrans = self.undo_retrans.saturating_add(bytes);
     }
 
-    /// Notes the delivery of `bytes` whose ACK came too early for the last retransmission.
-    /// The DSACK that reports the same bytes a round trip later does not count again.
+    /// Notes the delivery of `bytes` whose ACK came too early for the last retransmission. The
+    /// DSACK that reports the same bytes a round trip later does not count again.
     pub fn on_original(&mut self, bytes: u32) {
         if self.undo_marker.is_some() {
             self.undo_retrans = self.undo_retrans.saturating_sub(bytes);

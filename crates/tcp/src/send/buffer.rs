@@ -100,9 +100,8 @@ impl SendHalf {
 
     /// Returns true if a blocked writer should be woken.
     ///
-    /// A wake-up for each freed byte would cost a context switch a segment. The writer
-    /// therefore waits for a third of the buffer, or less if the sender is about to run
-    /// out of payload.
+    /// A wake-up for each freed byte would cost a context switch per segment. The writer therefore
+    /// waits for a third of the buffer, or less if the sender is about to run out of payload.
     pub fn should_wake(&self, capacity: u32, wake: WakePolicy, pool: &Pool) -> bool {
         let Some(BlockedWrite {
             wanted,

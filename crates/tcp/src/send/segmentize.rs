@@ -19,8 +19,8 @@ pub struct Situation {
     pub outstanding: u32,
     /// Effective segment size.
     pub mss: u32,
-    /// Most payload that the next frame should carry; ≥ `mss`, and more only
-    /// for a device that cuts segments.
+    /// Largest payload, in bytes, that the next frame should carry: `mss`, or more for a device
+    /// that cuts frames into segments.
     pub goal: u32,
     /// Largest window that the peer ever advertised.
     pub max_snd_wnd: u32,

@@ -11,9 +11,9 @@ use crate::congestion::SegmentPacer;
 /// used up.
 const MOST_RUNS: usize = 4;
 
-/// Returns the payload that should leave as one frame at `rate` bytes a second: the whole segments
-/// that this rate carries in a millisecond, at most 64 KiB but at least two segments. The result
-/// never exceeds the whole segments in `device_max`, but is at least one segment.
+/// Returns the payload that should leave as one frame at `rate` bytes per second: the whole
+/// segments that this rate carries in a millisecond, at most 64 KiB but at least two segments. The
+/// result never exceeds the whole segments in `device_max`, but is at least one segment.
 pub fn frame_goal(rate: u64, mss: u32, device_max: u32) -> u32 {
     whole_segments(SegmentPacer::quantum(rate, mss).min(device_max), mss)
 }

@@ -28,7 +28,7 @@ const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 const BLOCK_HEAD: usize = 8;
 /// Bytes of the repeated length at the end of a block.
 const BLOCK_TAIL: usize = 4;
-/// Fewest bytes of a block.
+/// Smallest number of bytes of a block.
 const BLOCK_MIN: usize = BLOCK_HEAD + BLOCK_TAIL;
 const SECTION_MIN: usize = 28;
 
@@ -40,7 +40,7 @@ const PACKET_DROPS: u16 = 4;
 const STATISTICS_INTERFACE_DROPS: u16 = 5;
 const STATISTICS_SYSTEM_DROPS: u16 = 7;
 
-/// Most interfaces of a section that are remembered.
+/// Largest number of interfaces of a section that are remembered.
 const INTERFACES_MAX: usize = 4_096;
 
 /// Unit of an interface's times.
@@ -85,7 +85,7 @@ impl Unit {
 /// An interface of the section.
 struct Interface {
     link: LinkType,
-    /// Most captured bytes of a frame; 0 if the interface captures whole frames.
+    /// Largest number of captured bytes of a frame; 0 if the interface captures whole frames.
     snap_len: u32,
     unit: Unit,
     /// Nanoseconds added to every time.

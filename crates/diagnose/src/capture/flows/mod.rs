@@ -30,7 +30,7 @@ pub struct FlowLimits {
     pub linger_ns: i64,
     /// Time for which an open connection is kept after its last segment, in nanoseconds.
     pub idle_ns: i64,
-    /// Most connections in the table at one time. At least 1.
+    /// Largest number of connections in the table at one time. At least 1.
     pub open_max: usize,
 }
 

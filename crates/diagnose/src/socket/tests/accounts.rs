@@ -235,7 +235,8 @@ fn the_advice_names_the_option_the_cap_and_the_present_values() {
     assert_eq!(verdict.allows.map(f64::round), Some(941_200.0));
 }
 
-/// A program that set `SO_MAX_PACING_RATE` gets its own value back, and the line that lifts it.
+/// For a program that set `SO_MAX_PACING_RATE`, the verdict has the rate that the program set, and
+/// the line of code that removes the bound.
 #[test]
 fn a_rate_that_the_program_set_is_the_limit_with_its_remedy() {
     let paced = |round: u64| {

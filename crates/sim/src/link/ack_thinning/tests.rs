@@ -1,4 +1,4 @@
-//! Tests of ACK thinning by the frames that arrive.
+//! Tests of ACK thinning: they put frames on a link and check which of them arrive, and when.
 
 use fullpipe_pool::Rng;
 

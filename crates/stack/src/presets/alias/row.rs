@@ -23,8 +23,9 @@ pub enum Meaning {
     },
     /// Other words for the knob's values: pairs of the alias's word and the knob's word.
     Words(&'static [(&'static str, &'static str)]),
-    /// "least default most" in bytes. The knob is the default, and the knob named here is the
-    /// maximum. No knob is needed for the minimum, because no buffer shrinks below its default.
+    /// The three numbers "min default max" in bytes (Linux: `tcp_wmem`, `tcp_rmem`). The knob is
+    /// the default, and the knob named here is the maximum. No knob is needed for the minimum,
+    /// because no buffer shrinks below its default.
     Bounds(&'static str),
     /// Half of the knob's bytes: the system doubles what is set.
     Doubled,

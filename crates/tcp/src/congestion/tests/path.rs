@@ -78,8 +78,7 @@ pub struct Flow {
     window_use: WindowUse,
     last_ack: Instant,
     send_due: Option<Instant>,
-    /// Rate in bytes a second at which the application writes; `None` is
-    /// unlimited.
+    /// Rate in bytes per second at which the application writes; `None` is unlimited.
     pub source: Option<u64>,
     pub delivered: u64,
     pub lost: u64,
@@ -87,7 +86,7 @@ pub struct Flow {
     pub timeouts: u32,
     pub recoveries: u32,
     pub ecn_reductions: u32,
-    /// Highest rate sample, bytes a second.
+    /// Highest rate sample, bytes per second.
     pub max_rate: u64,
     /// Sum of the bytes in flight over all ACKs.
     in_flight_sum: u64,

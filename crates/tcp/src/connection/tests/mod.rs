@@ -141,7 +141,7 @@ pub(super) struct Pair {
     pub change: SegmentChange,
     /// Every segment that was sent, lost or not.
     pub sent: Vec<InTransit>,
-    /// Most payload in one frame of the devices; 0 if they do not cut frames.
+    /// Largest payload of one frame, in bytes; 0 if the devices do not cut frames.
     pub device_max: u32,
     half_open: Option<HalfOpen>,
 }

@@ -29,8 +29,8 @@ pub struct SentArena {
     nodes: Box<[Sent]>,
     free: u32,
     free_count: u32,
-    /// Free nodes that are kept for connections without a node, one for each, so that
-    /// every connection can send.
+    /// Free nodes that are kept for connections without a node, one per connection, so that every
+    /// connection can send.
     reserved_nodes: u32,
     /// Nodes that connections share beyond the first node of each.
     shared: u32,

@@ -24,7 +24,7 @@ const UNSOLICITED_INTERVAL_MS: u64 = 1_000;
 const ANSWER_INTERVAL: Duration = Duration::from_millis(100);
 /// Largest number of groups that are kept after this host left them.
 const MOST_LEFT: usize = 8;
-/// Largest number of records of a report: all fit a packet of 1280 bytes.
+/// Largest number of records in one report, so that the report fits into a packet of 1280 bytes.
 pub(super) const MOST_RECORDS: usize = 60;
 
 /// The reports that are due.

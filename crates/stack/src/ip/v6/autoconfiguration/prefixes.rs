@@ -23,7 +23,7 @@ const TWO_HOURS: Duration = Duration::from_secs(7_200);
 /// An address formed with a prefix.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lease {
-    /// The address; `None` if this host gave up to form one until the lease ends.
+    /// The address; `None` if this host gave up forming one until the lease ends.
     pub(super) ip: Option<Ipv6Addr>,
     preferred_until: Instant,
     valid_until: Instant,

@@ -83,7 +83,7 @@ impl Bbr {
         self.state
     }
 
-    /// Returns BBR.max_bw in bytes a second.
+    /// Returns BBR.max_bw in bytes per second.
     pub fn max_bw(&self) -> u64 {
         self.model.max_bw()
     }
@@ -127,10 +127,10 @@ impl Bbr {
         self.pacing_rate = rate.max(least);
     }
 
-    /// Returns the lower bound of the pacing rate in bytes a second: the smallest window over
-    /// a round trip. At a lower rate, ACKs measure the pacing rate itself, and each mark or
-    /// loss lowers it further. The draft has no such bound; without it, a connection was
-    /// silent for half an hour.
+    /// Returns the lower bound of the pacing rate in bytes per second: the smallest window over a
+    /// round trip. At a lower rate, ACKs measure the pacing rate itself, and each mark or loss
+    /// lowers it further. The draft has no such bound; without it, a connection was silent for half
+    /// an hour.
     fn least_pacing_rate(&self) -> u64 {
         let window = u64::from(self.min_pipe_cwnd());
         let per_second = (window * 1_000_000).checked_div(self.srtt_us.into());

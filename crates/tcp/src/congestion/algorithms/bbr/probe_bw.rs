@@ -14,11 +14,11 @@ use super::{
 };
 use crate::congestion::control::AckSample;
 
-/// Most round trips between two probes, for coexistence with Reno. §5.3.3.8.
+/// Maximum number of round trips between two probes, for coexistence with Reno. §5.3.3.8.
 const RENO_ROUNDS: u32 = 63;
 /// BBR.Headroom in percent of `inflight_longterm`.
 const HEADROOM: u32 = 15;
-/// Most doublings of the slope at which UP raises `inflight_longterm`.
+/// Maximum number of doublings of the slope at which UP raises `inflight_longterm`.
 const PROBE_UP_ROUNDS: u32 = 30;
 
 impl Bbr {

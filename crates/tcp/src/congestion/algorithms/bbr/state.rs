@@ -66,7 +66,7 @@ impl BbrState {
     }
 }
 
-/// The state of BBR. Units are bytes, microseconds, bytes a second, and percent for gains.
+/// The state of BBR. Units are bytes, microseconds, bytes per second, and percent for gains.
 #[derive(Clone, Debug)]
 pub struct Bbr {
     pub(super) state: BbrState,
@@ -96,13 +96,13 @@ pub struct Bbr {
 pub struct Bounds {
     /// BBR.LossThresh in percent.
     pub(super) loss_threshold: u32,
-    /// Most bytes in flight that did not cause too much loss.
+    /// Largest number of bytes in flight that did not cause too much loss.
     pub inflight_longterm: u32,
     pub inflight_shortterm: u32,
     pub bw_shortterm: u64,
     /// Highest delivery rate of the round trip.
     pub(super) bw_latest: u64,
-    /// Most bytes delivered in the round trip.
+    /// Largest `delivered` of the rate samples in this round trip, in bytes.
     pub inflight_latest: u32,
     /// The round trip over which loss is counted ends with the ACK of a range that left
     /// after this many bytes were delivered.
@@ -308,7 +308,7 @@ impl ProbeRtt {
 /// The full-pipe detector.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FullPipe {
-    /// The baseline in bytes a second.
+    /// The baseline in bytes per second.
     pub bw: u64,
     pub(super) count: u8,
     /// The pipe was found full since the last reset.

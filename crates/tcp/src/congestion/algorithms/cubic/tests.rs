@@ -51,7 +51,7 @@ fn flight(segments: u32) -> CongestionEvent {
 fn run(cubic: &mut Cubic, from_ms: u64, until_ms: u64) -> f64 {
     let mut ms = from_ms;
     while ms <= until_ms {
-        // Ten ACKs a round trip.
+        // Ten ACKs per round trip.
         cubic.on_ack(&ack(ms, cubic.cwnd() / 10));
         ms += 10;
     }
@@ -375,8 +375,8 @@ fn an_ack_moves_the_window_by_its_share_of_the_way_to_the_target() {
     assert_eq!(ahead.cwnd, 100_400);
 }
 
-/// RFC 9438 §4.3: W_est grows by alpha segments a window; alpha is 9/17 below the window
-/// before the reduction, then 1.
+/// RFC 9438 §4.3: W_est grows by alpha segments per window; alpha is 9/17 below the window before
+/// the reduction, then 1.
 #[test]
 fn the_reno_window_grows_by_nine_seventeenths_of_a_segment_and_later_by_one() {
     let now = Instant::from_secs(1);

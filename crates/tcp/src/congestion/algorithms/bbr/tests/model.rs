@@ -7,7 +7,7 @@ use super::{super::*, rate_of, steps::acked};
 
 const KB: u32 = 1_000;
 
-/// Returns a model of a path of `bw` bytes a second and 100 ms.
+/// Returns a model of a path of `bw` bytes per second and 100 ms.
 fn model(bw: u64) -> Model {
     let mut model = Model::new();
     model.update_max_bw(bw, false);

@@ -121,8 +121,8 @@ fn the_pacing_rate_has_a_margin_of_one_percent_and_is_not_lowered_in_startup() {
     assert_eq!(bbr.pacing_rate, 1, "never 0");
 }
 
-/// Without a least rate, a path with little bandwidth for ACKs and a mark on every segment lowered
-/// the rate to one segment in half an hour.
+/// Without a lower bound of the rate, a path with little bandwidth for ACKs and a mark on every
+/// segment lowered the rate to one segment in half an hour.
 #[test]
 fn the_pacing_rate_is_never_less_than_the_smallest_window_over_a_round_trip() {
     let mut bbr = at(BbrState::ProbeBwCruise);
