@@ -69,8 +69,8 @@ pub(crate) struct Entered<'a> {
 /// Begins a call on `stack`.
 ///
 /// # Safety
-/// `stack` is null, or points to memory that is readable, and that is a stack if it begins with
-/// [`MAGIC`].
+/// `stack` is null or points to readable memory. If this memory begins with [`MAGIC`], it contains
+/// a stack.
 pub(crate) unsafe fn enter<'a>(stack: *mut FpStack) -> Result<Entered<'a>, Errno> {
     if stack.is_null() || !stack.is_aligned() {
         return Err(Errno(FP_EFAULT));

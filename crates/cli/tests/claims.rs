@@ -75,8 +75,9 @@ fn there_are_as_many_conformance_scripts_as_the_readme_claims() {
     assert!(counted > claimed, "{counted} scripts");
 }
 
-/// The doors that need only the program. The third is an example of `fullpipe-sim`, whose own test
-/// compares its output.
+/// Tests the two commands that the README recommends first and that need only the program. The
+/// README's third recommendation is an example of `fullpipe-sim`, whose own test compares its
+/// output.
 #[test]
 fn the_commands_that_the_readme_recommends_first_answer_with_a_change() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();

@@ -4,7 +4,7 @@
 //! A lever is either a resource, such as a buffer, or a rule, such as Nagle's algorithm. Rule: the
 //! scarcest resource hides the next one. Therefore all suggested resources are made ample at once,
 //! and rules are added to them one at a time. Levers that the fastest combination does not need are
-//! then removed from it.
+//! then removed from it. The budget (`work`) bounds the events of all runs.
 
 use std::cmp::Ordering;
 

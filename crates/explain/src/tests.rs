@@ -151,7 +151,8 @@ fn every_knob_of_the_path_of_data_has_a_lever() {
     assert_eq!(stale.next(), None);
 }
 
-/// A row of the table whose values every host refuses would never be run.
+/// Tests that each row of the table makes a lever on at least one host. A row whose values all
+/// hosts refuse would never be run.
 #[test]
 fn every_row_of_a_host_makes_a_lever_on_some_host() {
     let tight = [

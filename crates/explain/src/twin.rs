@@ -3,7 +3,8 @@
 //!
 //! Rule: a change is run with the same seeds as the unchanged row, so that a gain is the effect of
 //! the change. Equal setups are run once. The number of runs depends only on counts of events,
-//! never on time, so an explanation is the same on every machine.
+//! never on time, so an explanation is the same on every machine. The budget (`work`) is the number
+//! of events that an explanation may take.
 
 use std::{
     fmt,

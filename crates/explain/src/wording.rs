@@ -1,7 +1,8 @@
 //! The sentences of an explanation.
 //!
-//! Rule: a sentence states the result of a run or of the account; this file decides nothing. The
-//! percentage after a change is the gain of the run with this change.
+//! A lever is a thing that somebody could change, such as a setting. Rule: a sentence states the
+//! result of a run or of the account (time by limit); this file decides nothing. The percentage
+//! after a change is the gain of the run with this change.
 
 use fullpipe_scenario::{
     Outcome, Played, Setup, Shares,
@@ -19,8 +20,8 @@ use crate::{
     search::{Gain, Search},
 };
 
-/// Two levers limit a transfer about as much if one saves at least this share of the time that the
-/// other saves.
+/// Two causes limit a transfer about equally if the lever of one saves at least this share of the
+/// time that the lever of the other saves.
 const AS_MUCH: f64 = 0.75;
 
 /// Returns the words that follow "limited by": the limit and its value.
@@ -46,8 +47,8 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     text
 }
 
-/// Returns the causes that a run takes away together, each with its present settings: `the send
-/// buffer: SO_SNDBUF = 8192`.
+/// Returns the causes of the levers that the run of `gain` changes, each cause with its present
+/// settings: `the send buffer: SO_SNDBUF = 8192`.
 fn cause_of(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     let levers: Vec<_> = gain
         .places
@@ -131,7 +132,7 @@ fn words_of(lever: &Lever) -> &'static str {
     }
 }
 
-/// Returns the words that follow "limited by" after an advice.
+/// Returns the words that follow "limited by" for the limit that remains after the advised change.
 pub fn limited_next(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     match found.best.is_none() && found.used_up.is_none() {
         true => format!(
@@ -142,7 +143,8 @@ pub fn limited_next(setup: &Setup, search: &Search<'_>, found: &Found) -> String
     }
 }
 
-/// Returns the words for a fully used link or application, if no lever helps.
+/// Returns the words for the limit if no lever helps, but a link is full or an application's
+/// datagrams nearly all arrive.
 fn used_up(setup: &Setup, search: &Search<'_>, lever: &Lever) -> String {
     let value = match lever.place {
         Place::Flow => format!(
@@ -256,8 +258,9 @@ pub fn waits_for(limit: Limit) -> &'static str {
     }
 }
 
-/// Returns the sentence for a transfer whose first flow's goodput, `whole_mbps`, differs from
-/// `part_mbps`, the prediction from the largest part within the budget.
+/// Returns the sentence for a transfer that is too long to run with each change. The first flow's
+/// goodput is `part_mbps` in the beginning, the only part that can be run often enough, and
+/// `whole_mbps` in the whole transfer.
 pub fn untold(setup: &Setup, part_mbps: f64, whole_mbps: f64) -> String {
     let who = match setup.flows.len() {
         1 => "the transfer".to_string(),

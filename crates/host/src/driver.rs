@@ -73,8 +73,9 @@ impl Core {
         self.stack.next_timeout().is_some_and(|at| at <= now)
     }
 
-    /// Lets the stack write frames until it has none left, the turn's budget is used up, or the
-    /// batch has no room. If `must` is true, polls the stack once even if nothing is due.
+    /// Lets the stack write frames until it has none left, the turn has written the frames that
+    /// `stack.turn_budget` allows, or the batch has no room. If `must` is true, polls the stack
+    /// once even if nothing is due.
     pub(crate) fn transmit(&mut self, now: Instant, mut must: bool) {
         let has_leftovers = self.sending.as_ref().is_some_and(|batch| !batch.is_empty());
         let is_full = self.device_is_full || has_leftovers;

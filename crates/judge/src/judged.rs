@@ -139,8 +139,9 @@ pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, F
     })
 }
 
-/// The gain of the named levers or the gain of the rival, the larger of the two; 0 if the answer
-/// names nothing. Names that hide the remedy ([`hides_the_remedy`]) have no gain.
+/// The larger of two gains: of the named levers, and of the rival (a lever of another cause that
+/// helps nearly as much); 0 if the answer names nothing. Names that hide the remedy
+/// ([`hides_the_remedy`]) have no gain.
 fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
     let rival: Vec<String> = answer.rival.iter().cloned().collect();
     let mut most = Gain::NONE;

@@ -45,7 +45,8 @@ const PLAYED: f64 = 0.3;
 pub struct RunOptions<'a> {
     /// First seed of every row; a row with several seeds also uses the following numbers.
     pub seed: u64,
-    /// Existing folder for the captures: one of each row, in the run with the row's first seed.
+    /// Existing folder for the captures. The run of each row with the row's first seed writes one
+    /// capture.
     pub captures: Option<&'a Path>,
     /// True to keep every segment and every series of the first seed.
     pub observe: bool,

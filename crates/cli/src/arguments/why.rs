@@ -35,7 +35,7 @@ pub struct WhyArguments {
     /// Captures, and recordings of `fullpipe watch --record`; - is standard input
     #[arg(value_name = "FILE", required_unless_present = "interface")]
     pub files: Vec<PathBuf>,
-    /// Capture on this interface instead, until Ctrl-C; any stands for all
+    /// Capture on this interface until Ctrl-C, instead of reading files; any means all interfaces
     #[arg(short, long, value_name = "IFACE", conflicts_with = "files")]
     pub interface: Option<String>,
     /// Seconds until the capture on an interface ends
@@ -50,7 +50,7 @@ pub struct WhyArguments {
     /// System of both hosts: default, nuttx, unet3, netburner or linux; the advice uses the names of its settings
     #[arg(long, value_name = "PRESET", default_value = "linux")]
     pub preset: String,
-    /// Only the account: fit no experiment, and give no advice
+    /// Print only the time by limit: fit no experiment, and give no advice
     #[arg(long)]
     pub quick: bool,
     /// Of one connection, print only the verdict, and the figures of the capture beside those of the fitted experiment
@@ -77,8 +77,8 @@ pub struct WhyArguments {
     /// Write time-sequence graphs of one connection, a file for each end, to DIR
     #[arg(long, value_name = "DIR", conflicts_with = "csv")]
     pub xplot: Option<PathBuf>,
-    /// Exit with code 3 on this condition: limit=NAME, retransmitted=PERCENT or reset of a connection, or partial, of a
-    /// capture; repeatable
+    /// Exit with code 3 if a connection meets this condition: limit=NAME, retransmitted=PERCENT or
+    /// reset; or with partial, if a capture could not be read to its end; repeatable
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<ConnectionCondition>,
 }

@@ -1,6 +1,7 @@
 //! Text, JSON and metrics about the flows of a forwarder.
 //!
-//! Rule: nothing is measured here; `fullpipe-netstack` has the accounts.
+//! Rule: nothing is measured here; `fullpipe-netstack` has the accounts (bytes, and time by limit)
+//! of the flows.
 
 use std::fmt::Write as _;
 

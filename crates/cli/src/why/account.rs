@@ -17,9 +17,9 @@ use fullpipe_lab::{
 /// Largest number of episodes that are printed.
 const EPISODES: usize = 20;
 
-/// Returns the connection's addresses and its transfer, with `verdict`, the verdict of its twin
-/// (a simulated copy of the connection). If the verdict does not name the limit, the account is
-/// the answer.
+/// Returns the connection's addresses and its transfer, with `verdict`, the verdict of its twin (a
+/// simulated copy of the connection). If the verdict does not name the limit, the account (time by
+/// limit) is the answer.
 pub fn brief(
     flow: &EndedFlow<ObservedConnection>,
     verdict: &str,

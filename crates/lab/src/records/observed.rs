@@ -74,7 +74,7 @@ impl Records {
             .records()
     }
 
-    /// Returns the congestion window and the round-trip times of each end, one value a record.
+    /// Returns the congestion window and the round-trip times of each end, one value per record.
     pub fn series(run: &Run) -> Self {
         let items = ends(run).flat_map(|end| {
             let (.., endpoint) = end;

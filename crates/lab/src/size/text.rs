@@ -16,7 +16,7 @@ const BAR: (usize, usize) = (40, 8);
 const BESIDE_BAR: usize = 2 + 1 + 8 + 1 + 8 + 1 + 1;
 /// Columns of the bytes in a curve's line, with a space before them.
 const BYTES: usize = 14;
-/// Columns of most limits.
+/// Columns of a limit's name; most names fit.
 const LIMIT: usize = 24;
 /// Mark of the smallest sufficient value.
 const SMALLEST: &str = " < smallest";

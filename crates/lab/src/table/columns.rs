@@ -20,7 +20,7 @@ use crate::{
     report::RowReport,
 };
 
-/// Least width of the column with the limits, in characters.
+/// Smallest width of the column with the limits, in characters.
 const LEAST_LIMITS: usize = 34;
 /// Largest width of the column with the limits, in characters.
 const MOST_LIMITS: usize = 72;

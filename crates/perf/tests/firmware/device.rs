@@ -18,8 +18,8 @@ pub const DEVICE: [u8; 4] = [10, 77, 0, 2];
 pub const KERNEL: [u8; 4] = [10, 77, 0, 1];
 /// Name of the TAP device.
 pub const TAP: &str = "fpdevice";
-/// Folder with a folder of the firmware's programs for each [`Profile`]; `cargo xtask test` sets
-/// it.
+/// Environment variable that names the folder of the firmware's programs. The folder contains one
+/// folder per [`Profile`]. `cargo xtask test` sets the variable.
 const FOLDER: &str = "FULLPIPE_FIRMWARE";
 
 /// Knobs of the device in two variants: a pool of 36 blocks of 196 bytes, and a pool of 256 blocks

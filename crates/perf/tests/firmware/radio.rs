@@ -26,7 +26,7 @@ use crate::{
 const DEVICE: &str = "preset=nuttx tcp.send_buffer=1M tcp.timestamps=false \
     tcp.window_scaling=false tcp.sack=false address=10.9.0.3 peer=10.9.0.2 tcp.receive_buffer=392";
 
-/// Least share of the goodput with 1,024 blocks that 36 blocks carry, in percent.
+/// Goodput that 36 blocks must reach, in percent of the goodput with 1,024 blocks.
 const SHARE: u64 = 95;
 /// Largest number of pairs of runs. With 36 blocks only four segments are in flight, so a long
 /// delay of this machine costs goodput.

@@ -75,8 +75,8 @@ pub fn opened_after(name: &str, run: fn(&Experiment) -> Run) -> (Browser, Page) 
     (browser, page)
 }
 
-/// Defines `pixels(…)`. It counts a graph's pixels between two times whose colour is nearly the
-/// colour of an ink.
+/// Script that defines `pixels(graph, name, from, until)`. The function counts the pixels of a
+/// graph that lie between two times and have nearly the colour `name`.
 pub const PIXELS: &str = "
     window.pixels = (graph, name, from, until, side = 0) => {
         const stack = fullpipe.stacks[side];

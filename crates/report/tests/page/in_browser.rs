@@ -461,10 +461,10 @@ const WORK: &str = "(() => {
 /// Checks that the number of line ends in the drawn frames depends on the columns of pixels, not
 /// on the number of segments.
 ///
-/// A curve with more values than twice its columns is drawn as rectangles. Otherwise each value
-/// has two line ends, and the beginning and end of the curve have three more. Outside of curves
-/// there are crosses, at most one in nine columns, with two line ends each, and the levels of a
-/// few limits.
+/// A curve is drawn as rectangles if it has more than two values per column of pixels. Otherwise
+/// each value of the curve has two line ends, and the beginning and the end of the curve add three.
+/// The other line ends belong to crosses and to the levels of a few limits. A cross has two line
+/// ends, and there is at most one cross per nine columns.
 fn assert_line_ends_fit_the_columns(browser: &mut Browser, frames: f64) {
     let excess = browser.number("count.excess");
     assert!(excess <= 3.0, "{excess} line ends above four a column");
@@ -479,7 +479,8 @@ fn assert_line_ends_fit_the_columns(browser: &mut Browser, frames: f64) {
     assert!(curves <= 20.0, "{curves} curves a frame");
 }
 
-/// Counts the columns of numbers that are decoded, from before the page is loaded.
+/// Script that counts the columns of numbers that the page decodes. It runs before the page is
+/// loaded.
 const UNPACKED: &str = "window.unpacked = 0;
     window.DecompressionStream = class extends DecompressionStream {
         constructor(...given) { super(...given); window.unpacked++; }
