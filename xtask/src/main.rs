@@ -46,7 +46,8 @@ fn tasks(arguments: Vec<OsString>) -> Result<()> {
         .current_dir(repository::root())
         .args(["build", "--quiet", "--bin", "tasks"])
         .args(test::ALL.split(' '));
-    // A measurement that was asked for in an optimised build is made in one.
+    // If this program was built with optimisation, build `tasks` with optimisation too: its
+    // measurements then measure optimised code.
     if !cfg!(debug_assertions) {
         build.arg("--release");
     }

@@ -1,4 +1,4 @@
-//! Bounds that hold under each attack, and the page of the results.
+//! Tests of the bounds that hold under each attack, and of the page of the results.
 //!
 //! To accept changed results: `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-attacks`.
 

@@ -1,4 +1,4 @@
-//! The programs of `tests/c`, compiled with the system's C compiler and run.
+//! Tests that compile the programs of `tests/c` with the system's C compiler, and run them.
 //!
 //! Rule: a program must compile without a warning and checks itself; a test looks only at the
 //! program's exit status. Each program runs with the address and the undefined-behaviour sanitizer.

@@ -33,11 +33,11 @@ const REQUESTS: u32 = 4;
 const REBOOT_REQUESTS: u32 = 2;
 /// Number of ARP probes. RFC 5227 §1.1.
 const PROBES: u32 = 3;
-/// Least and largest interval between ARP probes, in milliseconds.
+/// Shortest and longest interval between ARP probes, in milliseconds.
 const PROBE_INTERVAL_MS: (u64, u64) = (200, 400);
 /// Wait for conflicts after the last probe.
 const PROBE_WAIT: Duration = Duration::from_millis(400);
-/// Least interval between announcements that defend an address. RFC 5227 §1.1.
+/// Shortest interval between announcements that defend an address. RFC 5227 §1.1.
 const DEFEND_INTERVAL: Duration = Duration::from_secs(10);
 /// Largest exponent of the wait before the client starts again: 2^6 s.
 const RESTART_DOUBLINGS: u32 = 6;

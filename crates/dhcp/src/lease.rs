@@ -11,11 +11,11 @@ use crate::options::{Options, code};
 
 /// Largest number of routers of a lease, and largest number of its name servers.
 const LIST_MAX: usize = 8;
-/// Least MTU of IPv4. RFC 791.
+/// Smallest MTU of IPv4. RFC 791.
 const MTU_MIN: u16 = 68;
 /// Lease time that never ends. RFC 2131 §3.3.
 const INFINITE: u32 = u32::MAX;
-/// Least time from the start of a lease to its renewal.
+/// Shortest time from the start of a lease to its renewal.
 const RENEWAL_MIN: Duration = Duration::from_secs(1);
 
 /// The address of this host, and the configuration that came with it.

@@ -33,7 +33,7 @@ mod at {
     pub(super) const OPTIONS: usize = 240;
 }
 
-/// Least length of a message. Old relays and servers drop shorter ones.
+/// Smallest length of a message. Old relays and servers drop shorter messages.
 const LEN_MIN: usize = 300;
 /// Largest message that this client accepts, without the headers of IP and UDP.
 const LEN_MAX: u16 = 1_472;

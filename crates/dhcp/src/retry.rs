@@ -10,7 +10,7 @@ use fullpipe::{Duration, Instant, Rng};
 const FIRST: Duration = Duration::from_secs(4);
 /// Largest interval.
 const LARGEST: Duration = Duration::from_secs(64);
-/// Least interval of a renewal. RFC 2131 §4.4.5.
+/// Shortest interval of a renewal. RFC 2131 §4.4.5.
 const RENEWAL_MIN: Duration = Duration::from_secs(60);
 
 /// One request and its retransmissions.

@@ -1,4 +1,5 @@
-//! Happy Eyeballs: which address of a name is tried when. RFC 8305.
+//! Happy Eyeballs: chooses the address of a name that is tried next, and the time of the attempt.
+//! RFC 8305.
 //!
 //! Rule: the connector decides and does nothing. The program opens and aborts connections, and
 //! reports addresses and outcomes. At most one connection is left at the end: the first that was

@@ -51,7 +51,7 @@ pub enum LookupError {
     TimedOut,
     /// Every server failed or refused to answer.
     ServersFailed,
-    /// The name leads to an alias, to another one, and so on, more than eight times.
+    /// The name leads to a chain of more than eight aliases.
     TooManyAliases,
     /// As many lookups as the settings allow are under way.
     TooManyLookups,

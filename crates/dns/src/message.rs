@@ -1,4 +1,4 @@
-//! DNS messages: the queries, and what the answer to a query says.
+//! DNS messages: writes queries, and reads the answers to them.
 //!
 //! Rule: an answer is read only if its id and its question are those of the query. Of its records,
 //! only those in the chain of aliases of the question count. No byte sequence makes it panic.
@@ -48,7 +48,8 @@ pub(crate) enum Reading {
     NoSuchName(u32),
     /// The name has no address of the family, and the seconds for which that is valid.
     NoAddress(u32),
-    /// The server knows only that the name is an alias, after a number of aliases.
+    /// The answer has aliases and no address: the name at the end of the chain of aliases, the
+    /// number of aliases so far, and the seconds for which they are valid.
     Alias(DnsName, u32, u32),
     /// More aliases than are followed, or aliases in a circle.
     TooManyAliases,

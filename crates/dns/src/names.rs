@@ -170,8 +170,8 @@ impl Names {
         self.races.is_empty() && self.sockets.is_empty()
     }
 
-    /// Does what is due: reads answers, sends queries, opens and aborts connections. Returns true if
-    /// a race has an outcome.
+    /// Does what is due: reads answers, sends queries, opens and aborts connections. Returns true
+    /// if a race (a lookup or a connection) has an outcome.
     pub fn drive(&mut self, stack: &mut Stack, now: Instant) -> bool {
         self.sockets.read(&mut self.resolver, stack, now);
         self.resolver.on_timeout(now);

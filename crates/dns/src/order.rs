@@ -2,8 +2,8 @@
 //!
 //! Rule: of two addresses, the first rule of the RFC that prefers one decides: usable, matching
 //! scope, matching label, higher precedence, smaller scope, longest common prefix; otherwise the
-//! order of the server stays. The stack selects the source addresses (RFC 6724 §5). Rules about
-//! mobile hosts, tunnels and deprecated addresses have nothing to compare here.
+//! order of the server stays. The stack selects the source addresses (RFC 6724 §5). The RFC's rules
+//! about mobile hosts, tunnels and deprecated addresses are left out.
 
 use std::{
     cmp::Reverse,

@@ -44,7 +44,7 @@ pub struct Settings {
     pub rounds: u32,
     /// Largest number of queries that are sent for a lookup.
     pub attempts_max: u32,
-    /// Largest number of lookups at a time, the same question counted once.
+    /// Largest number of lookups at a time. Callers with the same question share one lookup.
     pub lookups_max: usize,
     /// Largest number of programs that wait for the same lookup.
     pub waiting_max: usize,

@@ -14,9 +14,9 @@ use crate::{
 /// The queue counts as full at a loss if one of the last four round trips had at least this share
 /// of the longest wait.
 const FULL: f64 = 0.5;
-/// Least wait that shows a queue, in transmission times of full frames.
+/// Shortest wait that shows a queue, in transmission times of full frames.
 const QUEUE_FRAMES: f64 = 4.0;
-/// Least wait that shows a queue, as a multiple of the smallest round trip.
+/// Shortest wait that shows a queue, as a multiple of the smallest round trip.
 const QUEUE_TRIPS: f64 = 0.05;
 /// Largest number of segments between two losses of one burst.
 const NEAR: u64 = 3;

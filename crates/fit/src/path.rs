@@ -23,7 +23,7 @@ const BOUND: f64 = 1.1;
 /// The difference between the round-trip times of a long segment and of a SYN shows the rate only
 /// if this difference is more than this many times the variation of round trips.
 const JITTER: u64 = 1;
-/// Least length, in packets, of a queue whose length the segments do not show.
+/// Smallest length, in packets, of a queue whose length the segments do not show.
 const USUAL_QUEUE: f64 = 100.0;
 
 /// Adds the values of the link to `plan`.

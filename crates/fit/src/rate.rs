@@ -27,13 +27,13 @@ const FEWEST: usize = 2;
 /// ACKs had queued behind each other if they took less than this many times as long as their
 /// segments.
 const COMPRESSED: f64 = 0.9;
-/// Least ratio of the path's rate to the goodput.
+/// Smallest ratio of the path's rate to the goodput.
 const OF_GOODPUT: f64 = 0.95;
-/// Least ratio of the path's rate to the highest rate of a train.
+/// Smallest ratio of the path's rate to the highest rate of a train.
 const OF_HIGHEST: f64 = 0.5;
 /// Smallest number of trains of equal rate that show the path's rate.
 const CLUSTER: usize = 3;
-/// Least share of the trains that a group of equal rates must contain.
+/// Smallest share of the trains that a group of equal rates must contain.
 const CLUSTER_SHARE: f64 = 0.003;
 /// Only rates of at least this share of the fastest frequent rate are considered.
 const NEAR_FASTEST: f64 = 0.75;

@@ -18,7 +18,7 @@ const SHOWS: f64 = 0.1;
 const SMALL: f64 = 0.7;
 /// A single pause counts if it is at least this share of the whole time with a closed window.
 const PAUSE: f64 = 0.5;
-/// Least length of a pause, in round trips.
+/// Shortest pause that counts, in round trips.
 const TRIPS: u64 = 5;
 /// The reader had read nearly everything when a window was at least this share of the largest
 /// window. A pause begins after the last such window.

@@ -19,7 +19,8 @@ use crate::{
 /// Values that belong to a limit are varied only if the limit lasts for at least this share of the
 /// lifetime.
 const OPEN: f64 = 0.1;
-/// Most kinds of candidates are tried only if the misfit is at least this.
+/// Misfit (sum of the differences between a twin and its capture) from which most kinds of
+/// candidates are tried.
 const EXACT: f64 = 0.02;
 /// Factor by which the longer queue that is tried exceeds the assumed queue.
 const LONGER: f64 = 8.0;
@@ -212,7 +213,7 @@ fn reader(best: &Best<'_>) -> Vec<(String, Plan)> {
     }
 }
 
-/// Tries a policer if segments were lost without a queue.
+/// Tries a policer if segments were lost although no queue had formed.
 fn policer(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,

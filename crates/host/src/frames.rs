@@ -11,7 +11,7 @@ use crate::device::{HostDevice, OutgoingFrame};
 
 /// Number of frames of the largest size for which a batch has room.
 const LARGEST_FRAMES: usize = 4;
-/// Least memory of a batch, in bytes.
+/// Smallest memory of a batch, in bytes.
 const BATCH_MIN: usize = 1 << 17;
 /// Number of frames that are offered to a device at a time.
 const OFFERED: usize = 32;

@@ -25,7 +25,8 @@ pub trait Tester {
 
 /// The outcome of [`Tester::poll`].
 #[derive(Debug)]
-// A report is large. It is made only once a test, and without an allocator it cannot be boxed.
+// Allow a large variant: a report is made only once per test, and without an allocator it cannot be
+// boxed.
 #[allow(clippy::large_enum_variant)]
 pub enum Event {
     /// A test has ended.

@@ -100,7 +100,7 @@ fn timed(socket: Socket) -> io::Result<TcpStream> {
 
 /// A connection as the applications of a row use it.
 pub trait AppStream: Stream {
-    /// Sets `TCP_CORK`: while `on`, the stack holds partial segments back.
+    /// Sets `TCP_CORK`: while `on`, the stack delays partial segments.
     ///
     /// # Errors
     /// Fails if the stack has no such option, or the connection has ended.

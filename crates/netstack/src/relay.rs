@@ -2,7 +2,7 @@
 //!
 //! Rule: when a source ends, its sink is closed, and the other direction goes on (half-close). A
 //! direction holds memory only while its sink accepts no bytes, so idle relays need none. While a
-//! sink is full, its source is not read: back-pressure from end to end.
+//! sink is full, its source is not read, so the source's sender has to wait, too.
 
 use std::{
     cell::RefCell,

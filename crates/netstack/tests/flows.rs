@@ -1,5 +1,5 @@
-//! Flows between a client stack and a netstack, over a pair of packet queues. No device and no
-//! privilege is needed.
+//! Tests of flows between a client stack and a netstack, over a pair of packet queues. No device
+//! and no privilege is needed.
 
 use std::{
     io::{ErrorKind, Read, Write},

@@ -1,4 +1,4 @@
-//! No operation of a stream or a set of ranges allocates after `Pool::new`.
+//! Tests that no operation of a stream or a set of ranges allocates after `Pool::new`.
 //!
 //! The one rule: allocations are counted by the process's allocator, not by the
 //! crate. The correctness of results is tested beside the code.

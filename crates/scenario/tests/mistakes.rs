@@ -29,7 +29,7 @@ fn corpus() -> Vec<(PathBuf, String)> {
     files
 }
 
-/// Returns every mistake of a file, one a line.
+/// Returns every mistake of a file, one per line.
 fn mistakes(text: &str) -> Vec<String> {
     match Experiment::check("name", "f", text) {
         Err(mistakes) => mistakes.iter().map(ToString::to_string).collect(),

@@ -1,4 +1,4 @@
-//! A congestion control algorithm that the stack does not know, in simulated hosts.
+//! Test of a congestion control algorithm that the stack does not contain, in simulated hosts.
 
 use fullpipe::{
     Config,

@@ -1,4 +1,4 @@
-//! The output of the example `echo_simulated`, as the README shows it.
+//! Test that the example `echo_simulated` prints the output that the README shows.
 //!
 //! Rule: the committed file equals the example's output. `UPDATE_SNAPSHOTS=1`
 //! writes it anew.

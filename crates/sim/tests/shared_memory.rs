@@ -1,5 +1,5 @@
-//! Connections of one host that share its packet memory: buffers that shrink, and
-//! the blocks that an idle connection keeps.
+//! Tests of connections of one host that share its packet memory: buffers that shrink, and the
+//! blocks that an idle connection keeps.
 //!
 //! Rule: assertions are about the connections' own accounts, in bytes and blocks. Delivery is
 //! checked in every simulated network.

@@ -1,5 +1,5 @@
-//! Transfers over paths with an MTU of 68 bytes (the smallest of RFC 791) to 120 bytes, with
-//! timestamps, SACK, window scaling, ECN and losses.
+//! Tests of transfers over paths with an MTU of 68 bytes (the smallest of RFC 791) to 120 bytes,
+//! with timestamps, SACK, window scaling, ECN and losses.
 //!
 //! Rule: the path drops every packet that is longer than its MTU and may not be fragmented. A
 //! transfer can therefore end only if each of its packets fits the MTU or may be fragmented. Each

@@ -1,4 +1,5 @@
-//! A stack that receives packets to every address, and an application that decides about each SYN.
+//! Tests of a stack that receives packets to every address, with an application that decides about
+//! each SYN.
 //!
 //! Rule: memory stays within the tables of the configuration, for any number of destinations.
 

@@ -1,4 +1,4 @@
-//! Addresses that are added and removed while the stack runs.
+//! Tests of addresses that are added and removed while the stack runs.
 //!
 //! Rule: every kind of socket on a removed address ends with a reason, and the address is silent
 //! from then on.

@@ -1,6 +1,5 @@
-//! After [`Stack::new`](fullpipe::Stack::new) the stack allocates nothing: with
-//! payload in both directions, loss, TIME-WAIT, datagrams, fragments and unknown
-//! hosts.
+//! Tests that the stack allocates nothing after [`Stack::new`](fullpipe::Stack::new): with payload
+//! in both directions, loss, TIME-WAIT, datagrams, fragments and unknown hosts.
 
 mod pair;
 

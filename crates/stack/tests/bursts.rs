@@ -1,5 +1,5 @@
-//! A stack with bursts sends the same frames as a stack that polls a connection for each segment
-//! and receives frames one by one.
+//! Tests that a stack with bursts sends the same frames as a stack that polls a connection for each
+//! segment and receives frames one by one.
 //!
 //! Rule: each case runs with and without bursts (knob `stack.bursts`), and both runs must
 //! have the same frames on the cable, the same bytes read and the same counters.

@@ -1,4 +1,4 @@
-//! The end of connections, and TIME-WAIT.
+//! Tests of the end of connections, and of TIME-WAIT.
 
 mod pair;
 

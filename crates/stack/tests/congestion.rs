@@ -1,5 +1,5 @@
-//! A congestion control algorithm that the stack does not contain: it is registered and chosen
-//! through the public interface, and connections allocate nothing.
+//! Tests of a congestion control algorithm that the stack does not contain: it is registered and
+//! chosen through the public interface, and connections allocate nothing.
 
 mod pair;
 

@@ -1,4 +1,4 @@
-//! SYN cookies between two stacks.
+//! Tests of SYN cookies between two stacks.
 
 mod pair;
 

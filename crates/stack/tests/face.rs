@@ -1,5 +1,5 @@
-//! The public interface: a program that uses `fullpipe` alone can name every type that its calls,
-//! configuration, events, errors and records contain.
+//! Tests the public interface: a program that uses `fullpipe` alone can name every type that its
+//! calls, configuration, events, errors and records contain.
 //!
 //! Rule: everything is imported from `fullpipe`, every struct is destructured without `..`, and
 //! every enum is matched without `_`. A new field or variant stops this file from compiling until

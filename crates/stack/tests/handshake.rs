@@ -1,4 +1,4 @@
-//! Opening connections: three segments, simultaneous opens, refusals.
+//! Tests of opening connections: three segments, simultaneous opens, refusals.
 
 mod pair;
 

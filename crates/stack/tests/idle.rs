@@ -1,4 +1,4 @@
-//! Ten thousand idle connections in the default packet memory of 8 MB.
+//! Tests of ten thousand idle connections in the default packet memory of 8 MB.
 //!
 //! Rule: the connections are accepted by a real stack. Every byte that a peer sends into its window
 //! is received, even if all peers send at the same moment.

@@ -1,4 +1,5 @@
-//! Neighbours on an Ethernet: many at once, silent ones, and unknown hosts that flood.
+//! Tests of neighbours on an Ethernet: many at once, silent neighbours, and unknown hosts that
+//! flood.
 //!
 //! Rule: the other stations are scripts. They answer ARP and SYNs, or are silent; the
 //! host under test is a whole stack. Time is virtual.

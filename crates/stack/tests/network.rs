@@ -1,4 +1,4 @@
-//! Echo, datagrams, ICMP errors, interfaces and routes.
+//! Tests of echo, datagrams, ICMP errors, interfaces and routes.
 
 mod pair;
 

@@ -1,4 +1,5 @@
-//! Settings that a listener passes on to its connections, and settings that are refused.
+//! Tests of settings that a listener passes on to its connections, and of settings that are
+//! refused.
 //!
 //! Rule: conformance scripts (`conformance/scripts/options`) test what an option changes on the
 //! wire.

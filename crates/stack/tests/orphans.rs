@@ -1,5 +1,5 @@
-//! Orphans: connections that finish after the application has closed them, and
-//! their bounds in number, memory and time.
+//! Tests of orphans (connections that finish after the application has closed them) and of their
+//! bounds in number, memory and time.
 
 mod pair;
 

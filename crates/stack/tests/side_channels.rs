@@ -1,6 +1,6 @@
-//! Attackers that infer shared state of a host from the answers that they get. The cases are scans
-//! for a client's port (CVE-2016-5696), for a resolver's port (CVE-2020-25705) and for sequence
-//! numbers (CVE-2020-36516).
+//! Tests with attackers that infer shared state of a host from the answers that they get. The cases
+//! are scans for a client's port (CVE-2016-5696), for a resolver's port (CVE-2020-25705) and for
+//! sequence numbers (CVE-2020-36516).
 //!
 //! Rule: the attacker sends any packet from any address, knows the code and every setting, and sees
 //! only the packets that the host sends to the attacker's own addresses. These packets must not

@@ -1,5 +1,5 @@
-//! A host that configures IPv6 itself: routers, prefixes, duplicates, groups. RFC 4861, RFC 4862,
-//! RFC 7217, RFC 3810.
+//! Tests of a host that configures IPv6 itself: routers, prefixes, duplicates, groups. RFC 4861,
+//! RFC 4862, RFC 7217, RFC 3810.
 
 #![cfg(feature = "slaac")]
 

@@ -1,5 +1,5 @@
-//! Random worlds of the fuzz target `stack_stateful`, from fixed seeds. A world is one stack among
-//! peers that know its connections and lie about them.
+//! Tests that run random worlds of the fuzz target `stack_stateful`, from fixed seeds. A world is
+//! one stack with peers that know the state of its connections and send false segments.
 //!
 //! Rule: the fuzzer looks for scripts that break a rule; here the same worlds run with
 //! random scripts, so that each build runs every check of the target. A seed that broke a

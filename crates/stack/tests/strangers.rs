@@ -1,4 +1,4 @@
-//! Random bytes and forged segments: no panic, and no memory is lost.
+//! Tests with random bytes and forged segments: the stack does not panic and loses no memory.
 
 mod pair;
 

@@ -1,4 +1,4 @@
-//! Transfers in both directions: with small pools, offloads and full devices.
+//! Tests of transfers in both directions: with small pools, offloads and full devices.
 
 mod pair;
 

@@ -1,5 +1,5 @@
-//! Two hosts over IPv6: neighbour discovery, TCP, UDP, echo, errors from the path, addresses that
-//! come and go.
+//! Tests of two hosts over IPv6: neighbour discovery, TCP, UDP, echo, errors from the path, and
+//! addresses that are added and removed.
 
 #![cfg(feature = "ipv6")]
 

@@ -68,7 +68,8 @@ pub struct Flows {
     /// True if a segment of the stack may wait for ARP, or be lost while it waits. The model then
     /// does not see every window that the stack advertises.
     hides_answers: bool,
-    /// Bytes of packet memory: the most that a connection can receive without a read.
+    /// Bytes of packet memory, an upper bound of the payload that a connection can receive while
+    /// nothing is read.
     memory: u32,
 }
 

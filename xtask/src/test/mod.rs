@@ -56,7 +56,7 @@ enum Step {
     Fmt,
     /// The repository's rules (`cargo xtask tidy`), generated pages among them
     Tidy,
-    /// clippy has nothing to say about any target of the workspace
+    /// clippy reports nothing for any target of the workspace
     Clippy,
     /// Unit and integration tests of the workspace
     Tests,

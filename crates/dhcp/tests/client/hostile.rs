@@ -1,4 +1,4 @@
-//! Answers from other hosts, and answers that no server should send.
+//! Tests with answers from other hosts, and with answers that no server should send.
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,4 @@
-//! The life of a lease.
+//! Tests of the life of a lease, from the first request to its end.
 
 use std::net::Ipv4Addr;
 

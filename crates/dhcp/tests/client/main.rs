@@ -1,4 +1,4 @@
-//! The client against a small server, in virtual time.
+//! Tests of the client with a small server, in virtual time.
 
 mod hostile;
 mod life;

@@ -1,4 +1,4 @@
-//! Shares add up to 1 for any times.
+//! Test that the shares of any times add up to 1.
 
 use fullpipe_pool::{Duration, Rng};
 use fullpipe_tcp::Limit;

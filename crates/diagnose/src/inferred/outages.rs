@@ -8,9 +8,9 @@ use super::values::Outage;
 
 /// Smallest number of frames lost in an outage.
 const FEWEST: usize = 3;
-/// Least length of an outage in round trips.
+/// Smallest length of an outage in round trips.
 const ROUND_TRIPS: f64 = 4.0;
-/// Least length of an outage, in nanoseconds.
+/// Smallest length of an outage, in nanoseconds.
 const SHORTEST_NS: u64 = 50_000_000;
 /// An outage lasts at least this number of times as long as any other run of losses.
 const LONGER: u64 = 3;

@@ -1,5 +1,5 @@
-//! Captures that are cut, changed at random, or full of absurd numbers. Each gives an answer or an
-//! error. No capture makes the reader panic or allocate without bound.
+//! Tests with captures that are cut, changed at random, or full of absurd numbers. Each gives an
+//! answer or an error. No capture makes the reader panic or allocate without bound.
 
 use fullpipe_diagnose::capture::CaptureError;
 use fullpipe_pool::Rng;

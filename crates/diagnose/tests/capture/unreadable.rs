@@ -1,4 +1,4 @@
-//! Captures whose reading fails in the middle.
+//! Tests with captures of which only the beginning can be read.
 
 use std::io::{self, Cursor, Read};
 

@@ -1,5 +1,5 @@
-//! Random worlds (simulated networks with their traffic) with one bulk transfer over a link that
-//! has one known impairment.
+//! Draws random worlds (simulated networks with their traffic). Each has one bulk transfer, and a
+//! link with one known impairment.
 
 use fullpipe::Config;
 use fullpipe::config::CongestionAlgorithm;

@@ -1,4 +1,5 @@
-//! A table of how often inference and truth agree, by impairment and direction.
+//! Counts how often inference and truth agree, by impairment and direction, and prints the counts
+//! as a table.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Captures of the simulator, read both by tshark and by this crate.
+//! Tests with captures of the simulator that both tshark and this crate read.
 //!
 //! Rule: every TCP segment is compared field by field, in the order of the file. Retransmissions
 //! are compared in captures at the sender, because no frame has been reordered there yet.

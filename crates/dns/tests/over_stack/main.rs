@@ -1,5 +1,5 @@
-//! Names over the sockets of a stack, in virtual time: a host, and a second one with a name server
-//! and an application.
+//! Tests of names over the sockets of a stack, in virtual time. The stack's host asks a second
+//! host, which has a name server and an application.
 
 mod network;
 

@@ -1,4 +1,4 @@
-//! Happy Eyeballs in virtual time.
+//! Tests of Happy Eyeballs in virtual time.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Answers that are forged, damaged, or about something else.
+//! Tests with answers that are forged, damaged, or about another question.
 
 use fullpipe::Rng;
 use fullpipe_dns::{LookupError, Transport};

@@ -1,4 +1,4 @@
-//! Lookups with servers that are honest: slow, silent, old, or far away.
+//! Tests of lookups with honest servers, which may be slow, silent, old, or far away.
 
 use fullpipe_dns::{Family, LookupError, NameError, Resolver, Settings, Transport};
 use simple_dns::{Packet, PacketFlag, RCODE};

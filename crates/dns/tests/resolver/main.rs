@@ -1,4 +1,4 @@
-//! The resolver and the connector, in virtual time.
+//! Tests of the resolver and the connector, in virtual time.
 
 mod connector;
 mod hostile;

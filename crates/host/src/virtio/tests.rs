@@ -1,4 +1,4 @@
-//! Headers as the kernel writes them.
+//! Tests of headers with the bytes that the kernel writes.
 
 use super::*;
 

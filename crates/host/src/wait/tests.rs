@@ -1,4 +1,4 @@
-//! Waits on a stack whose device never carries a frame.
+//! Tests of waits on a stack whose device never carries a frame.
 
 use std::{
     net::IpAddr,

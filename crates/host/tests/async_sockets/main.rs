@@ -1,4 +1,4 @@
-//! tokio's sockets of two stacks, over a cable in memory.
+//! Tests of tokio's sockets of two stacks, over a cable in memory.
 //!
 //! Rule: no privilege is needed, and no assertion is about time.
 

@@ -1,4 +1,4 @@
-//! tokio's sockets of a stack on a TAP device, against the kernel's own stack.
+//! Tests of tokio's sockets of a stack on a TAP device. The peer is the kernel's own stack.
 //!
 //! Rule: every test runs in a network namespace of its own, which ends with its process.
 

@@ -1,4 +1,4 @@
-//! A device that is often full.
+//! Tests with a device that is often full.
 
 use std::{
     io,

@@ -1,4 +1,4 @@
-//! Sockets of two stacks on two threads, over a cable in memory.
+//! Tests of the sockets of two stacks on two threads, over a cable in memory.
 //!
 //! Rule: no privilege is needed, and no assertion is about time.
 

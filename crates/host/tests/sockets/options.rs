@@ -1,4 +1,4 @@
-//! Socket options and calls that change the outcome of a read or a write.
+//! Tests of socket options, and of calls that change the outcome of a read or a write.
 //!
 //! Rule: the conformance scripts of `fullpipe` test what an option changes on the wire. The tests
 //! here only check that every socket passes the option on.

@@ -1,4 +1,4 @@
-//! Wakers of sockets, without an executor.
+//! Tests of the wakers of sockets, without an executor.
 
 use std::{
     sync::{

@@ -1,5 +1,5 @@
-//! TAP and TUN devices of the kernel: new and existing ones, settings that are restored, and
-//! options that are refused. Also packet sockets.
+//! Tests of TAP and TUN devices of the kernel: new and existing devices, restored settings, and
+//! refused options. Also tests packet sockets.
 //!
 //! Rule: every test runs in a network namespace of its own, which ends with its
 //! process.

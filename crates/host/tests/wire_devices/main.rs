@@ -1,4 +1,4 @@
-//! Devices on the wire of an interface (`packet:`, `xdp:`), with the kernel's stack at the
+//! Tests of devices on the wire of an interface (`packet:`, `xdp:`). The kernel's stack is at the
 //! other end of a veth pair.
 //!
 //! Rule: every test runs in a network namespace of its own, which ends with its process.

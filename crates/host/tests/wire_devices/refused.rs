@@ -1,4 +1,4 @@
-//! Interfaces on which a device cannot be opened: the error says what to do.
+//! Tests of interfaces on which a device cannot be opened: the error says what to do.
 
 use std::process::Command;
 

@@ -8,9 +8,9 @@ use fullpipe_fit::frames::View;
 
 use super::{judged::JudgedCapture, truth::LimitGroup};
 
-/// Least share of right answers over all places.
+/// Smallest accepted share of right answers over all places.
 const RIGHT: f64 = 0.95;
-/// Least share of right answers from captures at the sender.
+/// Smallest accepted share of right answers from captures at the sender.
 const RIGHT_AT_SENDER: f64 = 0.98;
 /// Largest share of wrong answers with high confidence.
 const SURELY_WRONG: f64 = 0.01;

@@ -19,7 +19,7 @@ const IN_FLIGHT: f64 = 1.26;
 const LEAST_BDP: u64 = 24_000;
 /// Smallest buffer that a case sets, in bytes.
 const LEAST_BUFFER: u64 = 8_192;
-/// Least payload of a transfer, in bytes.
+/// Smallest payload of a transfer, in bytes.
 const LEAST: u64 = 100_000;
 
 /// A transfer between two kernels.

@@ -1,5 +1,5 @@
-//! Programs in a network namespace whose whole traffic goes through a TUN device and a forwarder to
-//! kernel sockets in another namespace.
+//! Tests of the forwarder with programs in a network namespace whose whole traffic goes through a
+//! TUN device. The forwarder carries it through kernel sockets in another namespace.
 //!
 //! Rule: every test runs in a namespace of its own, in which its servers are, and makes a second
 //! namespace for the clients. Both namespaces end with the test's process. Every wait has a limit.

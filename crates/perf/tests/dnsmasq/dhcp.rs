@@ -1,4 +1,4 @@
-//! The life of a lease: obtained, renewed, returned.
+//! Test of the life of a lease: obtained, renewed, returned.
 
 use std::{
     io::{ErrorKind, Read},

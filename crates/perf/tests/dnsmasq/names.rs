@@ -1,4 +1,5 @@
-//! Names: found, aliased, too long for a datagram, and unknown.
+//! Tests of lookups of names: existing names, aliases, an answer too long for a datagram, and
+//! unknown names.
 
 use std::{
     io::ErrorKind,

@@ -1,4 +1,4 @@
-//! Faults: a pulled cable, a peer that vanishes, a pool used up, a flood.
+//! Tests of faults: a pulled cable, a peer that vanishes, a pool with no free block, and a flood.
 //!
 //! Rule: all faults happen to one device, one after another, and its pool is free at the end.
 

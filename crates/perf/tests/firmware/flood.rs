@@ -1,4 +1,4 @@
-//! Floods of the device: SYNs from hosts that do not exist, and datagrams to a closed port.
+//! Floods the device with SYNs from hosts that do not exist, and with datagrams to a closed port.
 //!
 //! Rule: a flood has a fixed number of packets, so that it is about the same work on every
 //! machine.

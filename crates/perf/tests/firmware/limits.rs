@@ -1,4 +1,5 @@
-//! The device's web server: curl reads its pages, and `/limits` names the limit of each connection.
+//! Tests of the device's web server: curl reads its pages, and `/limits` names the limit of each
+//! connection.
 //!
 //! Rule: a slow reader keeps a connection open whose limit is known in advance, because the
 //! device's send buffer is smaller than a segment.

@@ -1,4 +1,5 @@
-//! The device over the radio link of the experiment `nuttx`, in real time, to a stock iperf.
+//! Tests of the device over the radio link of the experiment `nuttx`, in real time. The peer is a
+//! stock iperf.
 //!
 //! Rules:
 //! - The link is ten times slower than the experiment's, so that the link and not this machine

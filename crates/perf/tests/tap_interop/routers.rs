@@ -1,5 +1,5 @@
-//! IPv6 addresses, a router and an MTU that radvd advertises at the kernel's end of a TAP device,
-//! and a duplicate of fullpipe's address.
+//! Tests of IPv6 addresses, a router and an MTU that radvd advertises at the kernel's end of a TAP
+//! device, and of a duplicate of fullpipe's address.
 //!
 //! Rule: as in `main.rs`. radvd advertises every three to four seconds.
 

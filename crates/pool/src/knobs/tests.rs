@@ -1,4 +1,4 @@
-//! Random draws of knobs.
+//! Tests of the random draws of knobs.
 
 use super::*;
 use alloc::vec::Vec;

@@ -3,7 +3,8 @@
 //!
 //! The one rule: free blocks and held blocks add up to all blocks, and every promise is covered
 //! unless overcommitment (more promises than blocks) is allowed. Each block that moves is counted
-//! in `usage`, so the counts cannot drift from the free list.
+//! in `usage`, so the counts cannot drift from the free list. A floor is a number of blocks that is
+//! guaranteed to a holder.
 //!
 //! Blocks are chained by index in one table. The order in which a holder uses its
 //! blocks, and their content, belong to `stream`.

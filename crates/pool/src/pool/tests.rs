@@ -1,5 +1,5 @@
-//! Use of blocks under every mix of holders (kinds of buffers), floors (blocks guaranteed to a
-//! holder) and overcommitment (more promises than blocks).
+//! Tests of the use of blocks with every mix of holders (kinds of buffers), floors (blocks
+//! guaranteed to a holder) and overcommitment (more promises than blocks).
 
 use super::*;
 use crate::stream::Stream;

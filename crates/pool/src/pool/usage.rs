@@ -4,8 +4,8 @@
 //! exceed the limit (`pool.overcommit_percent` of the pool). Every operation preserves this
 //! rule. If the limit is the pool, every promise can therefore be kept.
 //!
-//! A floor includes the blocks that its owner already holds or was promised. This file only
-//! counts blocks and never touches them.
+//! A floor is the number of blocks guaranteed to a holder. It includes the blocks that the holder
+//! already holds or was promised. This file only counts blocks and never touches them.
 
 use super::pressure::{Gauge, Pressure};
 use crate::config::PoolConfig;
@@ -188,7 +188,7 @@ impl PoolUsage {
         }
     }
 
-    /// Changes the account of `holder`, and with it the sums over all accounts.
+    /// Changes the blocks counted for `holder`, and with them the sums over all holders.
     fn change(&mut self, holder: Holder, change: impl FnOnce(&mut HolderUsage)) {
         let account = &mut self.accounts[holder as usize];
         self.unused_floors -= account.unused_floor();

@@ -1,4 +1,4 @@
-//! Sets of ranges compared with a plain set of numbers.
+//! Tests that compare sets of ranges with a plain set of numbers.
 
 use super::*;
 use crate::config::PoolConfig;

@@ -1,5 +1,4 @@
-//! The generator compared with published values, and its draws with their
-//! ranges.
+//! Tests that compare the generator with published values, and check the ranges of its draws.
 
 use super::*;
 

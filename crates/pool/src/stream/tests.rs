@@ -1,4 +1,4 @@
-//! Streams compared with a plain list of bytes, on many geometries.
+//! Tests that compare streams with a plain list of bytes, with many sizes of blocks and pools.
 
 extern crate std;
 

@@ -1,4 +1,4 @@
-//! Time arithmetic, and the text forms of durations.
+//! Tests of time arithmetic, and of the text forms of durations.
 
 use super::*;
 use alloc::format;

@@ -31,7 +31,7 @@ fn played(hosts: &str, link: &str) -> Played {
 
 const HOSTS: &str = "hosts.near = {}\nhosts.far = {}";
 
-/// Returns the reason for most losses in the forward direction of the only link.
+/// Returns the most frequent reason for losses in the forward direction of the only link.
 fn main_loss(path: &PathAccount) -> Option<FrameLoss> {
     path.losses().into_iter().find_map(|loss| match loss.place {
         LossPlace::Link {

@@ -1,4 +1,4 @@
-//! Rows over IPv4 and IPv6, which differ by 20 bytes of header in each packet.
+//! Tests of rows (scenarios) over IPv4 and IPv6, which differ by 20 bytes of header in each packet.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Queue demand, step by step.
+//! Tests of the computation of the queue length that would have sufficed, step by step.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Applications on a fake socket.
+//! Tests of applications on a fake socket.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::SocketOption;

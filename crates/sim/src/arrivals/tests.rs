@@ -1,4 +1,4 @@
-//! Segments in every order, and duplicates.
+//! Tests with segments in every order, and with duplicates.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! The transmit and the receive queue, from both sides.
+//! Tests of the transmit and the receive queue, from the stack's side and from the link's side.
 
 use super::*;
 

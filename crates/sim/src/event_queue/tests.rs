@@ -1,4 +1,4 @@
-//! The order of events, and wake-ups that move.
+//! Tests of the order of events, and of wake-ups whose times change.
 
 use super::*;
 

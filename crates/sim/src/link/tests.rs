@@ -1,4 +1,4 @@
-//! Links from outside: frames in, arrivals out.
+//! Tests of whole links: frames go in, and their arrivals are compared with the expected ones.
 
 use std::net::IpAddr;
 

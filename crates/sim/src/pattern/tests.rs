@@ -1,4 +1,4 @@
-//! The pattern compared with its definition, at every alignment.
+//! Tests that compare the pattern with its definition, at every alignment.
 
 use super::*;
 

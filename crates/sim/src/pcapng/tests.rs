@@ -1,4 +1,4 @@
-//! The file's bytes, block by block.
+//! Tests of the bytes of a file, block by block.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,5 +1,5 @@
-//! Drawn worlds (simulated networks) are legal and reproducible, and each
-//! property is drawn independently.
+//! Tests that drawn worlds (simulated networks) are legal and reproducible, and that each property
+//! is drawn independently.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A few random worlds (networks and traffic drawn from a seed), with every checker.
+//! Tests that run a few random worlds (networks and traffic drawn from a seed) with every checker.
 
 use fullpipe_pool::{Duration, Rng};
 

@@ -1,4 +1,4 @@
-//! Waiting times of bytes.
+//! Tests of the waiting times of bytes.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Small worlds (simulated networks) whose outcome can be computed.
+//! Tests with small worlds (simulated networks) whose outcome can be computed.
 
 mod datagrams;
 mod path_mtu;

@@ -1,4 +1,4 @@
-//! World files.
+//! Tests of world files.
 
 use super::*;
 

@@ -15,8 +15,8 @@ mod tests;
 
 /// The clock M of RFC 6528 §3 ticks every four microseconds.
 const TICK_US: u64 = 4;
-/// Least distance from the last number of the previous incarnation: more than the largest
-/// window without scaling.
+/// Smallest distance from the last number of the previous incarnation: more than the largest window
+/// without scaling.
 const REUSE_GAP: u32 = 0x1_0002;
 
 /// The generator of initial sequence numbers.

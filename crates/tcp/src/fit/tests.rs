@@ -1,4 +1,4 @@
-//! Segment sizes for small buffers.
+//! Tests of segment sizes for small buffers.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The tightest bound, and the clock.
+//! Tests of the tightest bound, and of the clock.
 
 use fullpipe_pool::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Offers and agreements.
+//! Tests of the options that a side offers, and of those on which both sides agree.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! The scoreboard and the recovery engine without a connection: their
-//! conclusions from ACKs, SACK blocks, time and timeouts.
+//! Tests of the scoreboard and the recovery engine without a connection: their conclusions from
+//! ACKs, SACK blocks, time and timeouts.
 
 mod phases;
 

@@ -1,4 +1,4 @@
-//! The sending half alone: sequence variables, writes, and the segments that leave.
+//! Tests of the sending half alone: sequence variables, writes, and the segments that leave.
 
 use fullpipe_pool::{Pool, PoolConfig};
 

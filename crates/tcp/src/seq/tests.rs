@@ -1,4 +1,4 @@
-//! Comparison and offsets across the wrap.
+//! Tests of comparisons and offsets across the wrap of sequence numbers.
 
 use super::*;
 

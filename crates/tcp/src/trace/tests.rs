@@ -1,4 +1,4 @@
-//! The ring of records.
+//! Tests of the ring of records.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Sizes within their bounds, with and without free memory.
+//! Tests of sizes within their bounds, with and without free memory.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Requests, replies, and packets that are neither.
+//! Tests with requests, replies, and packets that are neither.
 
 use super::*;
 

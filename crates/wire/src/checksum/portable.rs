@@ -1,4 +1,5 @@
-//! Sums of 32-bit words in plain integer arithmetic.
+//! Sums of 32-bit words in plain integer arithmetic. A lane is a partial sum: each lane sums one of
+//! the words of each step, so the compiler can use vector instructions.
 //!
 //! The one rule: the result is congruent, modulo 0xffff, to the sum of the 16-bit words
 //! in native order, and 0 only when every byte is 0. The parent module folds the result
@@ -15,9 +16,8 @@ const WORTH_IT: usize = 4 * STEP;
 /// Two sums for each lane: its 64-bit words modulo 2⁶⁴ (`whole`), and the upper halves of
 /// these words (`high`).
 ///
-/// `whole − 2³²·high` is then the exact sum of the lower halves. A word thus costs one
-/// shift and two additions, without a carry. The sums are exact for up to 2³² words a
-/// lane.
+/// `whole − 2³²·high` is then the exact sum of the lower halves. A word thus costs one shift and
+/// two additions, without a carry. The sums are exact for up to 2³² words per lane.
 struct Lanes {
     whole: [u64; LANES],
     high: [u64; LANES],

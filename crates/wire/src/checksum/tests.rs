@@ -1,5 +1,5 @@
-//! The sum compared with its definition and with the sums of its pieces, and the
-//! vector code compared with the portable code.
+//! Tests that compare the sum with its definition and with the sums of its pieces, and the vector
+//! code with the portable code.
 
 extern crate std;
 

@@ -1,4 +1,4 @@
-//! The list of reasons is complete.
+//! Test that the list of reasons is complete.
 
 extern crate std;
 

@@ -1,4 +1,4 @@
-//! Frames and the text form of addresses.
+//! Tests of frames, and of the text form of addresses.
 
 extern crate std;
 

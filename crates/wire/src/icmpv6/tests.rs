@@ -1,4 +1,4 @@
-//! Every kind of message, its bytes, and its checksum.
+//! Tests of every kind of message, its bytes, and its checksum.
 
 extern crate std;
 

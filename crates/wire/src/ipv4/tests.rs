@@ -1,4 +1,4 @@
-//! Consistent and inconsistent lengths, options, padding, fragments.
+//! Tests with consistent and inconsistent lengths, options, padding, and fragments.
 
 extern crate std;
 

@@ -1,4 +1,4 @@
-//! Lengths, padding, extension headers in and out of order, options, fragments.
+//! Tests of lengths, padding, extension headers in legal and illegal order, options, and fragments.
 
 extern crate std;
 

@@ -1,4 +1,4 @@
-//! Queries read, and reports written.
+//! Tests that read queries and write reports.
 
 use super::*;
 use crate::checksum::ChecksumPolicy;

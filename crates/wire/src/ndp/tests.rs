@@ -1,4 +1,4 @@
-//! Messages written and read back, and hostile lengths.
+//! Tests that write messages and read them back, and tests with hostile lengths.
 
 extern crate std;
 

@@ -1,4 +1,4 @@
-//! Flags, options in every combination, and impossible headers.
+//! Tests of flags, of options in every combination, and of impossible headers.
 
 extern crate std;
 

@@ -1,4 +1,4 @@
-//! Lengths and the two meanings of checksum zero.
+//! Tests of lengths, and of the two meanings of checksum zero.
 
 extern crate std;
 

@@ -1,4 +1,4 @@
-//! Round trips of our own headers, and random bytes.
+//! Tests of round trips of fullpipe's own headers, and of random bytes.
 //!
 //! The one rule: no bytes make a parser panic, and everything a parser returns lies
 //! inside its input.

@@ -1,4 +1,5 @@
-//! Our headers compared with those of `etherparse`, whose headers keep every field.
+//! Tests that compare fullpipe's headers with those of `etherparse`, whose headers keep every
+//! field.
 //!
 //! The one rule: each of our headers has one counterpart; both write the same bytes
 //! (except for the order of TCP options, which is free) and read the same values.

@@ -1,5 +1,5 @@
-//! Our headers compared with `smoltcp::wire`, which checks lengths and checksums
-//! itself.
+//! Tests that compare fullpipe's headers with those of `smoltcp::wire`, which checks lengths and
+//! checksums itself.
 //!
 //! The one rule: `smoltcp` reads the values that we wrote, our parsers read the
 //! bytes that `smoltcp` wrote, and both refuse the same packets.

@@ -1,4 +1,4 @@
-//! Random headers with any value that a writer accepts.
+//! Draws random headers with any value that a writer accepts.
 //!
 //! The one rule: drawn headers are in canonical form, so that writing and reading
 //! gives back the same value.

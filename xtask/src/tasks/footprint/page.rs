@@ -1,6 +1,6 @@
 //! The page `docs/footprint.md`, and the comparison of two versions of it.
 //!
-//! The one rule: the page has no figure that was not measured in this run, except those wanted.
+//! The one rule: the page has no figure that was not measured in this run, except the goals.
 
 use std::fmt::Write;
 
@@ -17,11 +17,11 @@ use super::{
 const TOLERANCE: f64 = 0.02;
 /// Largest change in bytes that [`differences`] accepts, for small figures.
 const FEW_BYTES: f64 = 64.0;
-/// The most RAM beside the pool that is wanted, in bytes, and the bytes for each connection.
+/// Goal: largest RAM beside the pool, in bytes, and largest RAM per connection, in bytes.
 const WANTED_RAM: (u32, u32) = (4096, 500);
 /// Connections of the first configuration.
 const CONNECTIONS: u32 = 4;
-/// The largest depth of the call stack that is wanted, in bytes.
+/// Goal: largest depth of the call stack, in bytes.
 const WANTED_DEPTH: u32 = 2048;
 
 const INTRODUCTION: &str = "\

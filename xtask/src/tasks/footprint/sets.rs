@@ -9,7 +9,7 @@ pub struct FeatureSet {
     pub name: &'static str,
     /// The features, separated by commas.
     pub features: &'static str,
-    /// The most flash that is wanted, in KiB.
+    /// Goal: largest flash size, in KiB.
     pub wanted_kib: u32,
 }
 

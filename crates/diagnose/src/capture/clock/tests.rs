@@ -1,4 +1,4 @@
-//! Times that go back, leap, or are coarse.
+//! Tests with times that go back, leap ahead, or have a coarse unit.
 
 use super::{Clock, TimeCounters};
 

@@ -1,4 +1,4 @@
-//! Copies of frames, with and without identification.
+//! Tests of the recognition of copied frames, with and without identification.
 
 use super::{Duplicates, Fingerprint};
 

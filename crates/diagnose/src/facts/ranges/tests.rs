@@ -1,4 +1,4 @@
-//! Ranges of sequence space.
+//! Tests of look-ups in ranges of sequence space.
 
 use super::Ranges;
 

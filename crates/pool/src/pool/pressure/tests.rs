@@ -1,4 +1,4 @@
-//! Pressure levels begin and end at the knobs' values.
+//! Tests that pressure levels begin and end at the knobs' values.
 
 use super::*;
 

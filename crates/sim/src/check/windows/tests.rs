@@ -1,4 +1,4 @@
-//! Segments that a window allows, and segments that it does not.
+//! Tests with segments that a window allows, and with segments that it does not allow.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! Segments that are merged, segments that are not, and the time they wait.
+//! Tests of the segments that are merged, of those that are not, and of the times that they wait.
 
 use fullpipe_wire::{Ecn, TcpOptions, Timestamps};
 

@@ -1,4 +1,4 @@
-//! The cut segments equal those that a stack would have sent itself.
+//! Tests that the cut segments equal those that a stack would have sent itself.
 
 use fullpipe_wire::{
     Ecn, TcpHeader, TcpOptions, Timestamps,

@@ -1,4 +1,4 @@
-//! The control law, step by step.
+//! Tests of CoDel's control law, step by step.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The counters of links drawn at random.
+//! Tests of the counters, with links drawn at random.
 
 use fullpipe_pool::{Duration, Instant, Rng};
 use fullpipe_wire::{Ecn, EtherType, EthernetHeader, Ipv4Header, MacAddress, Protocol};

@@ -1,4 +1,4 @@
-//! Orders of arrival.
+//! Tests of the order in which frames arrive.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Datagrams sent at a rate, in bursts, or faster than they are read.
+//! Tests of datagrams that are sent at a rate, in bursts, or faster than they are read.
 
 use fullpipe_tcp::Limit;
 

@@ -1,4 +1,4 @@
-//! Hosts whose work takes time.
+//! Tests of hosts whose work takes time.
 
 use super::*;
 use crate::app::Amount;

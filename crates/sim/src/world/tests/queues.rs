@@ -1,4 +1,5 @@
-//! Queues that mark instead of dropping, and senders with and without ECN.
+//! Tests of queues that mark instead of dropping, with senders that use ECN and senders that do
+//! not.
 
 use super::*;
 use crate::link::{Codel, EcnThreshold, FrameLoss};

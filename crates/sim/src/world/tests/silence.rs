@@ -1,4 +1,4 @@
-//! Connections that send nothing for a long time: allowed and forbidden cases.
+//! Tests of connections that send nothing for a long time: some may, others must not.
 
 use super::*;
 use crate::check::silence;

@@ -1,4 +1,4 @@
-//! Source selection, addresses, and packets refused.
+//! Tests of source selection, of addresses, and of packets that are refused.
 
 use alloc::{vec, vec::Vec};
 use core::net::{IpAddr, Ipv6Addr};

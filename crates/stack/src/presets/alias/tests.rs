@@ -1,4 +1,4 @@
-//! Every alias reaches a knob, and its error names the alias.
+//! Tests that every alias sets a knob, and that its error names the alias.
 
 use super::*;
 use crate::{

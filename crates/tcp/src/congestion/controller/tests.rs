@@ -1,4 +1,4 @@
-//! Properties of every algorithm.
+//! Tests of properties that every algorithm must have.
 
 use super::*;
 use crate::congestion::tests::path::{Path, World, config};

@@ -1,4 +1,4 @@
-//! Rate samples from flights of known rate.
+//! Tests of rate samples from flights of known rate.
 
 use std::vec::Vec;
 

@@ -1,5 +1,4 @@
-//! The pacer's bound: the rate, a quantum (the bytes of a millisecond) and a
-//! burst.
+//! Tests of the pacer's bound: the rate, a quantum (the bytes of a millisecond) and a burst.
 
 use super::*;
 

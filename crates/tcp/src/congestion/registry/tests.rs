@@ -1,4 +1,4 @@
-//! Registration, choice and reuse of algorithms that the crate does not know.
+//! Tests of the registration, choice and reuse of algorithms that the crate does not contain.
 
 use std::string::ToString;
 

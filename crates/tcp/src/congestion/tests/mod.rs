@@ -1,5 +1,4 @@
-//! Algorithms that share a path. Each algorithm alone is tested beside its
-//! code.
+//! Tests of algorithms that share a path. The tests of a single algorithm are beside its code.
 
 pub mod path;
 

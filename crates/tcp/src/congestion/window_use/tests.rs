@@ -1,4 +1,4 @@
-//! The rounds in which the window was used.
+//! Tests of the rounds in which the window counts as used.
 
 use super::*;
 

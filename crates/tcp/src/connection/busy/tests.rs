@@ -1,4 +1,4 @@
-//! The clock of the busy time.
+//! Tests of the clock of the busy time.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The packed settings of a connection.
+//! Tests of the packed settings of a connection.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The transition matrix.
+//! Tests of the transition matrix.
 
 use alloc::string::String;
 use core::fmt::Write;

@@ -1,4 +1,4 @@
-//! Segments of off-path attackers who guess. RFC 5961, RFC 5927.
+//! Tests with segments of off-path attackers who guess sequence numbers. RFC 5961, RFC 5927.
 
 use alloc::vec;
 

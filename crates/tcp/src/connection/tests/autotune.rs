@@ -1,4 +1,4 @@
-//! Autotuning of both buffers.
+//! Tests of the autotuning of both buffers.
 
 use alloc::vec;
 

@@ -1,4 +1,4 @@
-//! The application's calls at unusual times.
+//! Tests of the application's calls at unusual times.
 
 use super::*;
 use crate::{ConnectionError, trace::TraceEvent};

@@ -1,4 +1,4 @@
-//! The ends of connections.
+//! Tests of the ends of connections.
 
 use super::*;
 

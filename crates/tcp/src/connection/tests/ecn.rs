@@ -1,4 +1,4 @@
-//! Explicit congestion notification: requests, marks, echoes.
+//! Tests of explicit congestion notification: requests, marks, echoes.
 
 use super::*;
 use crate::{CongestionAlgorithm, EcnMode};

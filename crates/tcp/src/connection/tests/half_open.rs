@@ -1,4 +1,4 @@
-//! The half-open entry of a listener.
+//! Tests of the half-open entry of a listener.
 
 use fullpipe_wire::Timestamps;
 

@@ -1,4 +1,4 @@
-//! The limit of a sender that repairs a loss or waits for a timer.
+//! Tests of the limit of a sender that repairs a loss or waits for a timer.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Two connections and a path between them, in virtual time.
+//! Tests with two connections and a path between them, in virtual time.
 //!
 //! Rule: a segment on the path is a copy with its payload, delivered after a fixed
 //! delay unless a rule drops it. The simulator tests whole networks; this module has

@@ -1,4 +1,4 @@
-//! Handshakes.
+//! Tests of handshakes.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Path MTU discovery: sizes that acknowledged segments prove, packet-too-big messages,
+//! Tests of path MTU discovery: sizes that acknowledged segments prove, packet-too-big messages,
 //! probes.
 
 use super::*;

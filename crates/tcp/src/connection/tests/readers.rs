@@ -1,4 +1,4 @@
-//! The receiver's limit: reader, buffer or memory.
+//! Tests of the receiver's limit: reader, buffer or memory.
 
 use super::*;
 

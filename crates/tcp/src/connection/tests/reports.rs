@@ -1,4 +1,4 @@
-//! Reports of a connection: trace, counters, info, and the checks of its state.
+//! Tests of a connection's reports: trace, counters, info, and the checks of its state.
 
 use fullpipe_pool::knobs::KnobTable;
 

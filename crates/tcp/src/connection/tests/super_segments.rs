@@ -1,5 +1,5 @@
-//! A device that cuts segments: frame sizes, deferral (the wait for a fuller frame), device
-//! backlog.
+//! Tests with a device that cuts segments: frame sizes, deferral (the wait for a fuller frame),
+//! device backlog.
 
 use super::*;
 use crate::{Limit, config::SegmentSizing};

@@ -1,4 +1,4 @@
-//! Timers that must run, and timers that must not.
+//! Tests of timers that must run, and of timers that must not.
 
 use super::*;
 

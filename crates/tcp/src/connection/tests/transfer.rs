@@ -1,4 +1,4 @@
-//! Transfers: loss, order, segment sizes, memory, limits.
+//! Tests of transfers: loss, order, segment sizes, memory, limits.
 
 use fullpipe_wire::SackBlocks;
 

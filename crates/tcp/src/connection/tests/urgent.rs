@@ -1,4 +1,4 @@
-//! The urgent pointer. RFC 9293 §3.8.5.
+//! Tests of the urgent pointer. RFC 9293 §3.8.5.
 
 use super::*;
 

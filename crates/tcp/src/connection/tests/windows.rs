@@ -1,4 +1,4 @@
-//! Receive windows: zero, silly, small, moving.
+//! Tests of receive windows that are closed or small, or that open in small steps.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Ages and PAWS.
+//! Tests of the age of an echoed timestamp, and of PAWS.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The acceptability table.
+//! Tests of the acceptability table.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Due and delayed ACKs.
+//! Tests of ACKs that are due at once, and of delayed ACKs.
 
 use super::*;
 

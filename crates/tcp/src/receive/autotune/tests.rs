@@ -1,4 +1,4 @@
-//! Rounds of reads and the buffer sizes that follow.
+//! Tests of rounds of reads, and of the buffer sizes that follow.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Windows that limit the peer.
+//! Tests of windows that limit the peer, and of windows that do not.
 
 use super::*;
 

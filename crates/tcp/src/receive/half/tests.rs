@@ -1,4 +1,4 @@
-//! Unread payload, readers and the urgent pointer.
+//! Tests of unread payload, readers and the urgent pointer.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! Idle connections whose window is a cell or two segments, and the steps in which it opens.
+//! Tests of idle connections whose window is a cell or two segments, and of the steps in which the
+//! window opens.
 
 use std::vec;
 

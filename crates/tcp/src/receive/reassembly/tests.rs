@@ -1,4 +1,4 @@
-//! Out-of-order payload: adjacent pieces are merged, and pieces without room are refused.
+//! Tests of out-of-order payload: adjacent pieces are merged, and pieces without room are refused.
 
 use fullpipe_pool::{Pool, PoolConfig};
 

@@ -1,4 +1,4 @@
-//! Order and merging of the ranges that changed last.
+//! Tests of the order and the merging of the ranges that changed last.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! The size of the window, and when a larger one is advertised.
+//! Tests of the size of the window, and of the time at which a larger one is advertised.
 
 use fullpipe_pool::PoolConfig;
 

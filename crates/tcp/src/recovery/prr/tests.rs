@@ -1,4 +1,4 @@
-//! PRR with one loss and with many.
+//! Tests of PRR with one loss and with many.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! RACK's steps on single segments. RFC 8985 §6.2.
+//! Tests of RACK's steps on single segments. RFC 8985 §6.2.
 
 use super::*;
 use crate::congestion::Snapshot;

@@ -1,4 +1,4 @@
-//! Samples, timeout and backoff.
+//! Tests of samples, timeout and backoff.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The scoreboard alone: which ranges it keeps, merges and splits.
+//! Tests of the scoreboard alone: the ranges that it keeps, merges and splits.
 
 use std::{vec, vec::Vec};
 

@@ -1,4 +1,4 @@
-//! Probe timeout and probe outcome.
+//! Tests of the time of a probe, and of its outcome.
 
 use super::*;
 

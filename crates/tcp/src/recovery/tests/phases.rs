@@ -1,5 +1,5 @@
-//! The phases of recovery, one step at a time: segments of 1,000 bytes, sent each
-//! millisecond from 1 ms on, and a round trip of 100 ms.
+//! Tests of the phases of recovery, one step at a time, with segments of 1,000 bytes. One segment
+//! is sent each millisecond from 1 ms on, and a round trip takes 100 ms.
 
 use fullpipe_pool::Duration;
 

@@ -1,4 +1,4 @@
-//! Proofs that a recovery was spurious.
+//! Tests of the proofs that a recovery was spurious.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Packet-too-big messages, timeouts and probes on paths of known MTU.
+//! Tests of packet-too-big messages, timeouts and probes on paths of known MTU.
 
 use alloc::vec::Vec;
 

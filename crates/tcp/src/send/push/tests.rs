@@ -1,4 +1,4 @@
-//! The segments that carry PSH.
+//! Tests of the choice of segments that carry PSH.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Frame sizes and the device backlog.
+//! Tests of frame sizes and of the device backlog.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Router advertisements read, and solicitations written.
+//! Tests that read router advertisements and write solicitations.
 
 extern crate std;
 

@@ -1,6 +1,5 @@
-//! BBR on a path: a small version of the draft's appendix A, and the effect of
-//! loss. `steps`, `losses`, `probe_rtt` and `model` compare each step with the
-//! draft's formulas.
+//! Tests of BBR on a path: a small version of the draft's appendix A, and the effect of loss.
+//! `steps`, `losses`, `probe_rtt` and `model` compare each step with the draft's formulas.
 
 mod losses;
 mod model;

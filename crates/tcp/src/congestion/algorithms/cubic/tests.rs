@@ -1,4 +1,4 @@
-//! CUBIC's window compared with the formulas of RFC 9438, and on a path.
+//! Tests that compare CUBIC's window with the formulas of RFC 9438, and tests of CUBIC on a path.
 
 use std::vec::Vec;
 

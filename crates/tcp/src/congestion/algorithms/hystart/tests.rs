@@ -1,4 +1,4 @@
-//! HyStart++ in rounds of known round-trip times.
+//! Tests of HyStart++ with rounds of known round-trip times.
 
 use std::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! NewReno's window compared with RFC 5681.
+//! Tests that compare NewReno's window with RFC 5681.
 
 use super::*;
 use crate::congestion::RateSample;

@@ -1,4 +1,4 @@
-//! The choice among default routers, and its bounds.
+//! Tests of the choice among default routers, and of the bound of their list.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The response to losses and marks, one step at a time, on a path of 1 MB/s and 100 ms.
+//! Tests of the response to losses and marks, one step at a time, on a path of 1 MB/s and 100 ms.
 
 use fullpipe_pool::Instant;
 

@@ -1,5 +1,4 @@
-//! The filters of the model and the bounds, with figures computed from the draft's
-//! formulas.
+//! Tests of the model's filters and of the bounds, with values computed from the draft's formulas.
 
 use fullpipe_pool::Instant;
 

@@ -1,4 +1,4 @@
-//! The round-trip time, and ProbeRTT step by step.
+//! Tests of the round-trip time, and of ProbeRTT step by step.
 
 use fullpipe_pool::{Duration, Instant};
 
