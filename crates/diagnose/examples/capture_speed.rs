@@ -3,8 +3,8 @@
 //! `cargo run --release -p fullpipe-diagnose --example capture_speed [FILE]` reads FILE. Without
 //! FILE, it reads captures that it makes in memory: bulk transfers over one connection and over
 //! many, with full segments and with headers only. Each pair of numbers is the rate of reading
-//! alone, and the rate of reading with the whole account of each connection. Time is this thread's
-//! CPU time if Linux reports it, and otherwise elapsed time.
+//! alone, and the rate of reading with the whole account of each connection (time by limit). Time
+//! is this thread's CPU time if Linux reports it, and otherwise elapsed time.
 
 #[path = "../tests/capture/written.rs"]
 mod written;

@@ -112,7 +112,8 @@ impl Connector {
         }
     }
 
-    /// Ends the race: the attempt to `address` is established, the others are aborted.
+    /// Notes that the attempt to `address` is established. [`poll_action`](Self::poll_action) then
+    /// aborts the others.
     pub fn on_established(&mut self, address: IpAddr) {
         self.open.retain(|open| *open != address);
         self.untried.clear();

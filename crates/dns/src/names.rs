@@ -52,7 +52,7 @@ impl fmt::Display for RaceError {
 
 impl std::error::Error for RaceError {}
 
-/// Outcome of a lookup or of a race.
+/// Outcome of a lookup, or of a race (attempts to connect to the addresses of a name).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finish {
     /// The addresses of the name, the best first.

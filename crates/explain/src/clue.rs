@@ -18,7 +18,7 @@ const BUSY: f64 = 0.75;
 /// Packet memory may be scarce if at least this share of the pool is used.
 const USED: f64 = 0.25;
 
-/// A sign in the account of a run.
+/// A sign in the account (time by limit) of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clue {
     /// The sender waited for this limit.

@@ -1,9 +1,9 @@
 //! The steps from a transfer to its explanation.
 //!
-//! Rule: every statement about a change comes from a run with that change. The account of the
-//! unchanged run only suggests the levers (things that could be changed) to try, and states how
-//! long the sender waited for which limit. The budget (`work`) is the number of simulator events
-//! that all runs together may take.
+//! Rule: every statement about a change comes from a run with that change. The account (time by
+//! limit) of the unchanged run only suggests the levers (things that could be changed) to try, and
+//! states how long the sender waited for which limit. The budget (`work`) is the number of
+//! simulator events that all runs together may take.
 
 use std::{ops::ControlFlow, sync::Arc};
 

@@ -96,10 +96,10 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     })
 }
 
-/// Runs the levers `with` together with ample values of all resources that `clues` suggest. Adds to
-/// `clues` the clues of this run that the run `like` does not have. Then repeats both steps, at
-/// most [`ROUNDS`] times, because the new clues may suggest further resources. Returns the best of
-/// these runs. A run that repeats the events of `like` ends early.
+/// Runs the levers `with` together with ample values of all resources that `clues` (signs in a run)
+/// suggest. Adds to `clues` the clues of this run that the run `like` does not have. Then repeats
+/// both steps, at most [`ROUNDS`] times, because the new clues may suggest further resources.
+/// Returns the best of these runs. A run that repeats the events of `like` ends early.
 fn with_all_resources(
     search: &Search<'_>,
     with: &[usize],

@@ -1,7 +1,7 @@
 //! The sentences that prove a limit. Each states one result.
 //!
-//! Rule: a sentence states what the account counted or what a run measured. A resource is called
-//! useless only if a run shows that more of it does not help.
+//! Rule: a sentence states what the account (time by limit) of the unchanged run counted, or what a
+//! run measured. A resource is called useless only if a run shows that more of it does not help.
 
 use fullpipe_scenario::{
     Outcome, Played, Setup, Shares,

@@ -308,7 +308,8 @@ impl<'a> Search<'a> {
     }
 
     /// Runs all levers at `places` with few seeds, then the best ones with all seeds. The likely
-    /// levers run first, because the budget may end. Returns the results, the best first.
+    /// levers run first, because the budget (the number of events that the explanation may take)
+    /// may end. Returns the results, the best first.
     ///
     /// # Errors
     /// Returns a violation that a checker of the simulator found.
@@ -324,7 +325,8 @@ impl<'a> Search<'a> {
     }
 
     /// Sorts `gains` after running the best with all seeds, because few seeds do not distinguish a
-    /// gain from chance. Only gains that may be the best or its rival are run again.
+    /// gain from chance. Only gains that may be the best, or its rival (a lever of another cause
+    /// that helps about as much), are run again.
     pub fn settle(&self, gains: &mut [Gain]) -> Result<(), TwinFailure> {
         let mut settled: Vec<Vec<usize>> = Vec::new();
         self.sort(gains);

@@ -63,8 +63,9 @@ fn question(plan: &mut Plan, evidence: &Evidence<'_>) {
         Some((bytes, at)) if is_download => {
             let why = "payload that the receiver sent first";
             plan.set("workload.ask", bytes, Basis::Seen, why);
-            // Subtract the round-trip time between tap and sender: at the tap, it lies between
-            // request and answer, although it is not think time.
+            // Subtract the round-trip time between the tap (the place of the capture) and the
+            // sender. At the tap, this time lies between request and answer, but it is not think
+            // time.
             let think_ns = first.saturating_sub(at + evidence.trace.to_sender);
             let why = "time from the question to the first byte of the answer";
             let think = micros_value((think_ns as f64 / 1e3).max(1.0));

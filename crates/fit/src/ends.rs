@@ -179,8 +179,8 @@ pub fn send_bounds(most: u64) -> String {
 }
 
 /// Bytes in flight when the send buffer was full: the 90th percentile over the segments that were
-/// sent while the account names the send buffer as the limit. Returns `None` if this limit was
-/// short, or if these bytes filled the receive window.
+/// sent while the account (time by limit) names the send buffer as the limit. Returns `None` if
+/// this limit was short, or if these bytes filled the receive window.
 fn plateau(evidence: &Evidence<'_>) -> Option<u64> {
     let limit = SeenLimit::from(Limit::SendBuffer);
     if evidence.share(&[Limit::SendBuffer]) < SHOWS {

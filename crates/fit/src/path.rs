@@ -94,8 +94,8 @@ fn rate(plan: &mut Plan, evidence: &Evidence<'_>) -> Option<f64> {
 }
 
 /// Rate from the difference between the round-trip times of a long segment and of a SYN. Returns
-/// `None` if the tap is not at the sender, or if the difference is within the variation of round
-/// trips.
+/// `None` if the tap (the place of the capture) is not at the sender, or if the difference is
+/// within the variation of round trips.
 fn by_length(evidence: &Evidence<'_>) -> Option<f64> {
     let vantage = &evidence.observed.vantage;
     let is_known = vantage.has_handshake && evidence.trace.to_sender == 0;

@@ -27,7 +27,7 @@ pub struct Ran {
     pub figures: Figures,
 }
 
-/// Place of a tap in the simulated network.
+/// Place of a tap (of a capture) in the simulated network.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     view: View,

@@ -1,8 +1,8 @@
 //! The payload of a connection, as seen by its sender.
 //!
-//! Rule: times of segments and ACKs are those at the tap. If an ACK releases a segment, the segment
-//! passes the tap later than the ACK, by the round-trip time between tap and sender. Positions are
-//! bytes from the first payload byte.
+//! Rule: times of segments and ACKs are those at the tap, the place of the capture. If an ACK
+//! releases a segment, the segment passes the tap later than the ACK, by the round-trip time
+//! between tap and sender. Positions are bytes from the first payload byte.
 
 use fullpipe_diagnose::{
     capture::End,

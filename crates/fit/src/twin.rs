@@ -59,7 +59,8 @@ pub struct FitOptions {
 pub struct Candidate {
     /// Name of the last change that made this candidate; empty for the first estimate.
     pub name: String,
-    /// Likelihood among the candidates, from 0 to 1; a smaller misfit gives a larger likelihood.
+    /// Likelihood among the candidates, from 0 to 1; a smaller misfit (difference from the capture)
+    /// gives a larger likelihood.
     pub odds: f64,
     /// Differences between the candidate and the capture.
     pub compared: Compared,

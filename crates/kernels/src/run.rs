@@ -1,7 +1,8 @@
 //! Runs one row (a scenario of an experiment) on hosts of this machine's kernel: creates the hosts,
 //! runs and measures the row, and removes the hosts afterwards.
 //!
-//! Rule: the hosts exist only inside [`run_row`]. Accounts end before the sockets are closed.
+//! Rule: the hosts exist only inside [`run_row`]. Accounts (time by limit) end before the sockets
+//! are closed.
 
 use std::{
     fmt, fs,
@@ -257,7 +258,7 @@ fn transfer(
             })
             .collect();
         let cut = wait(plan, clock, &progress, link_ended, options);
-        // The accounts end here; the sockets are closed later.
+        // The accounts (time by limit) end here; the sockets are closed later.
         watched.store(true, Ordering::Release);
         let senders = joined(following);
         clock.over.store(true, Ordering::Release);

@@ -98,7 +98,7 @@ pub struct KernelMeasured {
     pub notes: Vec<String>,
 }
 
-/// An account of a sender on a kernel host.
+/// An account (time and bytes by limit) of a sender on a kernel host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KernelAccount {
     /// The limit with the longest time. Handshake and closing are considered only if no other limit

@@ -85,8 +85,8 @@ fn the_bands_add_up_to_the_shares_of_the_limits() {
         };
         let bands = &connection.first.limits;
         let closing = fullpipe_tcp::Limit::Closing as u8;
-        // Compare only the limits before closing: the account ends when the connection closes, the
-        // observation when the run ends.
+        // Compare only the limits before closing: the account (time by limit) ends when the
+        // connection closes, the observation when the run ends.
         let limited_ns = |reason: u8| -> u64 {
             let places = (0..bands.len()).filter(|place| bands.reason[*place] == reason);
             places

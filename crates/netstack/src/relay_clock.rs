@@ -29,7 +29,7 @@ pub enum RelaySide {
     Down,
 }
 
-/// The account of one direction.
+/// The account of one direction: the time that it waited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RelayReport {
     /// Bytes that the sink accepted.

@@ -1,8 +1,8 @@
 //! Packet memory, time and random numbers, which every layer takes as arguments.
 //!
-//! The one rule: [`Pool::new`] allocates everything. From then on, bytes only move between a
-//! free list and named holders, and the memory promised to peers never exceeds the pool,
-//! unless `pool.overcommit_percent` allows more.
+//! The one rule: [`Pool::new`] allocates everything. From then on, bytes only move between a free
+//! list and named holders (kinds of buffers), and the memory promised to peers never exceeds the
+//! pool, unless `pool.overcommit_percent` allows more.
 //!
 //! This crate contains no protocol, reads no clock and draws no entropy.
 //!

@@ -46,8 +46,8 @@ impl Blob {
         blob
     }
 
-    /// Encodes two series: the number of blocks that each holder of a host's pool has, and the times in
-    /// which the host's processor works.
+    /// Encodes two series: the number of blocks that each holder (kind of buffer) of a host's pool
+    /// has, and the times in which the host's processor works.
     pub fn of_host(pool: &PoolLevels, cpu: &BusyPeriods) -> Self {
         let mut blob = Self::default();
         blob.tables.push(("pool", pool.len()));

@@ -43,9 +43,9 @@ pub struct WorldSummary {
     pub lasted: Instant,
 }
 
-/// Longest time without progress after impairments end: twenty retransmission timeouts of 120 s.
-/// An orphan whose peer has vanished may occupy memory for this time, while other connections wait
-/// for memory.
+/// Longest time without progress after impairments end: twenty retransmission timeouts of 120 s. An
+/// orphan (a connection whose application has closed it) may occupy memory for this time after its
+/// peer has vanished, while other connections wait for memory.
 const PATIENCE: Duration = Duration::from_secs(20 * 120);
 /// Virtual time by which every flow must be over.
 const LIVENESS: Deadline = Deadline::secs(24 * 3_600);

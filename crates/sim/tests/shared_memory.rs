@@ -1,8 +1,8 @@
 //! Tests of connections of one host that share its packet memory: buffers that shrink, and the
 //! blocks that an idle connection keeps.
 //!
-//! Rule: assertions are about the connections' own accounts, in bytes and blocks. Delivery is
-//! checked in every simulated network.
+//! Rule: assertions are about the bytes and blocks that the connections themselves report. Delivery
+//! is checked in every simulated network.
 
 use fullpipe::Config;
 use fullpipe_pool::{Duration, Pressure};

@@ -129,9 +129,8 @@ impl Stack {
     /// Sends the frames that are due through `device` and returns their number. First offers
     /// freed memory to the connections that wait for memory.
     ///
-    /// `budget` bounds the work: each frame sent counts as one step, and so does each
-    /// packet or connection that is processed without a frame (no route, or ARP is
-    /// pending).
+    /// `budget` is the largest number of steps: each frame sent counts as one step, and so does
+    /// each packet or connection that is processed without a frame (no route, or ARP is pending).
     ///
     /// Call this after [`receive`](Self::receive) and [`on_timeouts`](Self::on_timeouts),
     /// as [`turn`](crate::turn()) does, and again at once if the budget was used up.

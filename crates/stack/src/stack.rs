@@ -342,7 +342,7 @@ impl Stack {
         self.pool.ranges_walked() + self.tcp.host_state.sent.nodes_visited()
     }
 
-    /// Returns packet memory, for reading the use by each holder.
+    /// Returns packet memory, for reading the use by each holder (kind of buffer).
     pub const fn pool(&self) -> &Pool {
         &self.pool
     }

@@ -362,8 +362,8 @@ fn unfinished_handshakes_neither_use_up_the_pool_nor_make_an_honest_window_small
     crowd.pair.settle();
     let pool = crowd.pair.b.stack.pool();
     println!("set aside: {} blocks", pool.promised());
-    // 57 windows of 9 blocks are an eighth of the pool; each other connection needs a block for
-    // its cell.
+    // 57 windows of 9 blocks are an eighth of the pool; each other connection needs a block for its
+    // cell (the part of a block that is its window).
     assert!(pool.promised() <= 57 * 9 + strangers - 57);
     assert!(!pool.is_short());
     crowd.pair.watch = None;

@@ -120,8 +120,9 @@ pub enum TraceEvent {
     /// The pressure level of packet memory changed. Concerns the host, not the
     /// connection.
     Pressure(Pressure),
-    /// The blocks of one holder of packet memory changed. Concerns the host; `connection`
-    /// is the connection whose call changed them, or `u32::MAX` if it is not known.
+    /// The number of blocks of one holder (kind of buffer) of packet memory changed. Concerns the
+    /// host; `connection` is the connection whose call changed them, or `u32::MAX` if it is not
+    /// known.
     Pool {
         /// The holder.
         holder: Holder,

@@ -72,7 +72,7 @@ enum Step {
     Lab,
     /// The Python package: its wheel, types and tests in a clean environment (python3-venv, PyPI)
     Python,
-    /// Ten random worlds, and each world file in crates/sim/worlds
+    /// Ten random worlds (simulated networks), and each world file in crates/sim/worlds
     Soak,
     /// Instructions of fullpipe are at most 3 % over the committed figures (valgrind)
     Instructions,

@@ -1,4 +1,4 @@
-//! Sockets, accounts, verdicts and events as JSON.
+//! Sockets, accounts (time and bytes by limit), verdicts and events as JSON.
 //!
 //! Rule: `docs/json.md` describes names and units. A value that is unknown is absent.
 

@@ -25,7 +25,8 @@ use super::conditions::LINES_MAX;
 use crate::arguments::ConnectionCondition;
 use crate::watch::{json::SocketJson, verdict::verdict_text};
 
-/// Limits with a smaller share in both the capture's and the kernel's account are omitted.
+/// Limits with a smaller share in both accounts (time by limit), the capture's and the kernel's,
+/// are omitted.
 const LEAST_SHARE: f64 = 0.005;
 /// Largest number of differences that are printed.
 const DIFFERENCES: usize = 5;

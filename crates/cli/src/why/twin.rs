@@ -51,7 +51,8 @@ struct JsonFound<'a> {
 }
 
 /// Fits an experiment to the connection that is printed in full, and explains this twin. Returns
-/// `None` if no connection is printed in full, or if `--quick` requests only the account.
+/// `None` if no connection is printed in full, or if `--quick` requests only the account (time by
+/// limit).
 pub fn of(
     arguments: &WhyArguments,
     terminal: &Terminal,

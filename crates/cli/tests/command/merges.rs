@@ -185,8 +185,8 @@ fn two_rows_of_one_connection_have_a_reason() {
     }
 }
 
-/// The twin of a capture without its handshake gives no advice, so the account (time by limit) is
-/// the answer.
+/// The twin (a simulated copy) of a capture without its handshake gives no advice, so the account
+/// (time by limit) is the answer.
 #[test]
 fn a_brief_answer_without_a_verdict_has_the_account() {
     let folder = Folder::new("why-brief");

@@ -385,8 +385,9 @@ fn idle_socket(connection: &Value) -> String {
     text
 }
 
-/// A recording without a capture gives verdicts. With a capture, two accounts of the connection are
-/// printed, one from the socket and one from the capture, with their differences.
+/// A recording without a capture gives verdicts. With a capture, two accounts (time by limit) of
+/// the connection are printed, one from the socket and one from the capture, with their
+/// differences.
 #[test]
 fn recorded_sockets_stand_beside_the_connections_of_a_capture() {
     let folder = Folder::new("why-sockets");

@@ -2,8 +2,9 @@
 //!
 //! Rule: times are those of the end's own capture. A segment that begins before the highest byte
 //! seen is a retransmission. An ACK gives an RTT sample only if the segments that it acknowledges
-//! were sent once. Limits and episodes come from the account of the connection, which describes the
-//! sender, so only the sender's end has them. A capture does not show the congestion window.
+//! were sent once. Limits and episodes come from the connection's account (time by limit), which
+//! describes the sender, so only the sender's end has them. A capture does not show the congestion
+//! window.
 
 use std::collections::VecDeque;
 

@@ -132,7 +132,8 @@ table! {
 }
 
 table! {
-    /// Numbers of pool blocks that each holder has taken and has reserved, over time.
+    /// Numbers of pool blocks that each holder (kind of buffer) has taken and has reserved, over
+    /// time.
     pub struct PoolLevels {
         /// Time of the change.
         at_ns: u64,

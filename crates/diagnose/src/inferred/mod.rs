@@ -1,4 +1,4 @@
-//! The account of the path, inferred from the frames at its two ends.
+//! The account of a path (its losses, delays and rate), inferred from the frames at its two ends.
 //!
 //! [`infer`] takes the frames that both ends sent and received, with their times. For each
 //! direction it returns losses by reason, queue delay, rate and busy share, marks, overtaken

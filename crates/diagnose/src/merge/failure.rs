@@ -12,7 +12,8 @@ pub enum MergeFailure {
     NotTheSame,
     /// Fewer than three segments of a direction are in both captures.
     NothingInCommon,
-    /// The captures were made at the same place: no time passes between the taps.
+    /// The captures were made at the same place: no time passes between the taps (the places of the
+    /// captures).
     SamePlace,
     /// One clock was set while it captured: by the times, segments arrive before they are sent.
     ClockWasSet,

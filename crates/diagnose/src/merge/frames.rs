@@ -1,4 +1,4 @@
-//! Turns the segments of a log into frames at one end of a path.
+//! Turns the segments of a log into frames at one end of a path. A tap is the place of a capture.
 //!
 //! Rule: a segment that an offload joined is cut into pieces of the MSS, as they are on the wire.
 //! At most [`FRAMES`] frames are made; later segments are left out.

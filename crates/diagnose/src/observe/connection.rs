@@ -37,7 +37,8 @@ pub struct ConnectionObserver {
     has_reset: bool,
     lacks: Lacks,
     turns: Turns,
-    /// The account from the segments of one end. It is used until the other end sends.
+    /// The account (time and bytes by limit) from the segments of one end. It is used until the
+    /// other end sends.
     one_sided: Option<Box<OneSided>>,
 }
 

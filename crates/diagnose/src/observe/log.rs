@@ -2,7 +2,7 @@
 //! captures.
 //!
 //! Rule: only the first [`SegmentLog::SEGMENTS`] segments are kept. The account of the connection
-//! covers all segments.
+//! (time and bytes by limit) covers all segments.
 
 use fullpipe_wire::{Ecn, SackBlock, SackBlocks, TcpFlags, TcpOptions, Timestamps};
 

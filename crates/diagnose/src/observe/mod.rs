@@ -1,4 +1,5 @@
-//! The account of a connection, inferred from the segments of a capture at one point, the tap.
+//! The account of a connection (time and bytes by limit), inferred from the segments of a capture
+//! at one point, the tap.
 //!
 //! [`ConnectionObserver`] takes the segments of one connection, in the order of the capture, and
 //! returns [`ObservedConnection`]: the position of the capture, retransmissions by kind, episodes,

@@ -242,8 +242,8 @@ pub struct Rounds {
     pub reaction: u64,
     /// True if the sender does not use Nagle's algorithm.
     pub has_no_delay: bool,
-    /// True if the tap is at the sender, or if the gaps that the path before the tap makes between
-    /// segments are known.
+    /// True if the tap (the place of the capture) is at the sender, or if the gaps that the path
+    /// before the tap makes between segments are known.
     pub shows_path: bool,
     /// True if queues before the tap are not visible.
     pub is_blind: bool,

@@ -216,7 +216,7 @@ fn an_mtu_hole_is_an_episode_with_the_size_that_passes() {
 }
 
 /// A lost segment causes three duplicate ACKs and one retransmission. Times and bytes of the
-/// account add up.
+/// account (time and bytes by limit) add up.
 #[test]
 fn a_lost_segment_is_a_fast_retransmission_after_the_tap() {
     let mut script = Script::new(65_535);

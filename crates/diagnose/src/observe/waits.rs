@@ -114,7 +114,7 @@ pub struct Waits {
     pub in_train: bool,
     /// True if the segment's time of sending was computed from a timestamp.
     pub is_computed: bool,
-    /// True if segments may be lost between the sender and the tap.
+    /// True if segments may be lost between the sender and the tap (the place of the capture).
     pub sees_no_sender: bool,
     /// True if the time of sending is unknown for segments that waited before the tap.
     pub is_blurred: bool,

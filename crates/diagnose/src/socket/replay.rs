@@ -1,4 +1,5 @@
-//! A recording, analysed: each socket with its account, and its limits over time.
+//! A recording, analysed: each socket with its account (time and bytes by limit), and its limits
+//! over time.
 //!
 //! Rule: the account is computed round by round, as for live sockets. Memory is bounded. The
 //! [`Replay::SOCKETS`] sockets with the most payload are kept. Each socket has at most

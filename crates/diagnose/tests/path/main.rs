@@ -1,5 +1,5 @@
-//! Compares the account of a path that is inferred from both ends with the counters of the
-//! simulated links.
+//! Compares losses, delays and rates of a path, as inferred from both ends, with the counters of
+//! the simulated links.
 //!
 //! Rule: the inference gets only the frames that the two hosts sent and received. The counters of
 //! the links are the truth.
@@ -17,10 +17,9 @@ use capture::Captured;
 use drawn::{KINDS, Kind, Ran};
 use table::{Agreed, Table};
 
-/// Time for which a random world runs.
+/// Time for which a random world (a simulated network with its traffic) runs.
 const RUN: Duration = Duration::from_secs(30);
-/// Number of random worlds (networks and traffic drawn from a seed). Only worlds with two hosts are
-/// used.
+/// Number of random worlds. Only worlds with two hosts are used.
 const WORLDS: u64 = 150;
 /// Number of worlds in which two transfers share the bottleneck.
 const SHARED: u64 = 40;

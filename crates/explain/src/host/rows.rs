@@ -1,5 +1,5 @@
 //! The table of the hosts' levers (things that could be changed). A row is a knob, the values to
-//! try, the cause that the knob reveals and the clues that suggest it.
+//! try, the cause that the knob reveals, and the clues (signs in a run) that suggest to try it.
 
 use crate::{
     cause::Cause,

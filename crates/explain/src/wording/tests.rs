@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Returns the words for two levers that gain time. `second` and `first` are the factors
+/// Returns the words for two levers (changes) that save time. `second` and `first` are the factors
 /// by which they make the transfer faster.
 fn words(is_equal: bool, [second, first]: [f64; 2]) -> String {
     let saved = [second, first].map(|ratio| 1.0 - 1.0 / ratio);

@@ -1,4 +1,5 @@
-//! Tests of merging captures at both hosts of the simulator: clocks, losses, holes, offloads.
+//! Tests of merging captures at both hosts of the simulator: clocks, losses, holes, offloads. A tap
+//! is the place of a capture.
 //!
 //! Rule: results are compared with the hosts' own traces, or with a merge of two captures by one
 //! clock.

@@ -102,7 +102,7 @@ impl ReceiverView {
     }
 }
 
-/// The accounts of a transfer by its three observers.
+/// The accounts (time by limit) of a transfer by its three observers.
 #[derive(Clone, Debug)]
 pub struct Viewed {
     /// The case's number.

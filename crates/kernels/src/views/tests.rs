@@ -1,4 +1,4 @@
-//! Tests of agreement between three accounts of a transfer.
+//! Tests of agreement between three accounts (time by limit) of a transfer.
 //!
 //! Rule: no transfer runs here; the accounts are made up.
 

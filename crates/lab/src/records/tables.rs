@@ -1,5 +1,5 @@
-//! The parts of a report as flat columns: connections, accounts, verdicts and levers; and the
-//! settings of a search for sufficient sizes.
+//! The parts of a report as flat columns: connections, accounts (time by limit), verdicts and
+//! levers (settings that could be changed); and the settings of a search for sufficient sizes.
 //!
 //! Rule: `row_number` counts the rows (scenarios) from 1 in the order of the report, and joins the
 //! tables. Nothing is computed here.

@@ -48,7 +48,7 @@ impl HeldBack {
     }
 }
 
-/// The account of one direction of a flow.
+/// The account of one direction of a flow: its bytes, and the time for which it waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectionReport {
     /// Bytes carried.

@@ -1,4 +1,5 @@
-//! Tests of the account with runs whose losses occur at one known place.
+//! Tests of the path's account (frames and losses by place) with runs whose losses occur at one
+//! known place.
 
 use std::ops::ControlFlow;
 

@@ -304,8 +304,8 @@ impl World {
         self.failure("the world".into(), finding)
     }
 
-    /// Describes the use of a host's packet memory by holder. A lack of memory is the most
-    /// frequent reason for a stall.
+    /// Describes the use of a host's packet memory by holder (kind of buffer). A lack of memory is
+    /// the most frequent reason for a stall.
     fn describe_memory(&self, host: usize) -> String {
         let pool = self.hosts[host].stack.pool();
         let held: Vec<String> = Holder::ALL

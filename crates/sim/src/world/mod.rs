@@ -4,10 +4,9 @@
 //! and the byte. Time passes only from event to event; everything that an event
 //! causes happens at its time. Checkers observe every step and change nothing.
 //!
-//! `network.rs` builds worlds. `step.rs` handles an event. `serve.rs` and `processor.rs`
-//! do a host's work, `wire.rs` and `watch.rs` carry and check frames. `run.rs` runs a
-//! world to its goal, `inspect.rs` checks it, and `account.rs` reads the limits of
-//! datagrams.
+//! `network.rs` builds worlds. `step.rs` handles an event. `serve.rs` and `processor.rs` do a
+//! host's work, `wire.rs` and `watch.rs` carry and check frames. `run.rs` runs a world to its goal,
+//! `inspect.rs` checks it, and `account.rs` charges time to the limits of datagrams.
 
 mod account;
 mod congestion;

@@ -101,7 +101,7 @@ pub(crate) struct SendQueue {
 
 impl SendQueue {
     /// Returns an empty queue for `datagrams` datagrams of `bytes` bytes in total. Its packet
-    /// memory counts as memory of `holder`.
+    /// memory counts as memory of `holder`, a kind of buffer.
     pub(crate) fn new(holder: Holder, datagrams: u32, bytes: u32) -> Self {
         Self {
             payload: Stream::new(holder),

@@ -62,8 +62,8 @@ fn a_rate_of_zero_allows_nothing() {
 
 #[test]
 fn one_source_more_changes_the_chance_of_another_by_one_account_in_all() {
-    // About a third of the accounts are in use. In every second trial an unknown host uses one more
-    // account.
+    // About a third of the accounts (each for one source) are in use. In every second trial an
+    // unknown host uses one more account.
     let mut allowed = [0_u32; 2];
     for trial in 0..40_000_u32 {
         let more = trial % 2;

@@ -452,7 +452,8 @@ impl TcpLayer {
     }
 
     /// Checks that the backlog of `listener` and the table of slots have room. If no slot is free,
-    /// an orphan may be aborted, so that the peer's next segment finds room.
+    /// an orphan (a connection whose application has closed it) may be aborted, so that the peer's
+    /// next segment finds room.
     fn check_room(&mut self, listener: Key, host: &mut HostContext<'_>) -> Result<(), Discard> {
         if !self.listeners.has_room(listener) {
             return Err(Discard::TcpBacklogFull);

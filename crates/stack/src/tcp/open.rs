@@ -1,7 +1,7 @@
 //! The application's opens and closes of connections and listeners.
 //!
-//! Rule: a call succeeds, or returns the reason and opens nothing. A connect without a free
-//! slot may abort an orphan.
+//! Rule: a call succeeds, or returns the reason and opens nothing. A connect without a free slot
+//! may abort an orphan, a connection whose application has closed it.
 
 use core::net::{IpAddr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! Tests of accounts, events, verdicts and recordings, with made-up observations.
+//! Tests of accounts (time by limit), events, verdicts and recordings, with made-up observations.
 
 use fullpipe_tcp::Limit;
 

@@ -1,4 +1,5 @@
-//! Tests: answers of several kernels, the limits that follow, accounts, and recordings.
+//! Tests of answers of several kernels, of the limits that follow from them, of accounts (time by
+//! limit), and of recordings.
 
 mod accounts;
 mod answers;

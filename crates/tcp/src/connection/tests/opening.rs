@@ -104,7 +104,7 @@ fn the_last_ack_of_a_handshake_without_memory_is_ignored() {
     let mut pair = Pair::with_pools(TcpConfig::default(), TcpConfig::default(), roomy, tight);
     pair.transmit();
     pair.step(pair.now + Duration::from_millis(15));
-    // Between SYN and ACK another holder takes the memory.
+    // Between SYN and ACK another buffer takes the memory.
     let mut hog = fullpipe_pool::Stream::new(fullpipe_pool::Holder::Send);
     hog.append(&mut pair.ends[SERVER].pool, &[0; 2_048]);
     pair.run_for(Duration::from_millis(100));

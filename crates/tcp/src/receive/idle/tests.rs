@@ -1,5 +1,5 @@
-//! Tests of idle connections whose window is a cell or two segments, and of the steps in which the
-//! window opens.
+//! Tests of idle connections whose window is a cell (a part of a block) or two segments, and of the
+//! steps in which the window opens.
 
 use std::vec;
 
