@@ -260,8 +260,8 @@ impl Race {
         self.connector.on_addresses(family, &addresses, source, now);
     }
 
-    /// Keeps the error that says most: that of an attempt, otherwise that of a lookup, except that
-    /// one family has no address.
+    /// Keeps the most specific error. The error of an attempt replaces any earlier error; the error
+    /// of a lookup replaces only [`LookupError::NoAddress`].
     fn note(&mut self, error: RaceError) {
         let is_weak = |error: &RaceError| *error == RaceError::Lookup(LookupError::NoAddress);
         let is_lookup = |error: &RaceError| matches!(error, RaceError::Lookup(_));

@@ -65,8 +65,9 @@ pub struct Explanation {
     /// Every setting of the advice, by its name in its host's system.
     #[serde(skip)]
     pub settings: Vec<Advised>,
-    /// The changes that demonstrate the cause: those of the run that helps most. If no run helps,
-    /// and a link or an application is fully used: a higher rate of that link or application.
+    /// The changes that demonstrate the cause: the changes of the run that helps most. If no run
+    /// helps, and a link or an application is fully used, this is a higher rate of that link or
+    /// application.
     #[serde(skip)]
     pub shown: Vec<Change>,
     /// Events of the simulator in all runs: a measure of work that is equal on every machine.

@@ -30,8 +30,8 @@ pub struct Found {
     /// The impairment of the path that costs most time, if that time is at least [`FAULT`] of the time
     /// that the best lever of the hosts saves.
     pub fault: Option<Gain>,
-    /// If no lever helps: index of the lever for the rate of a full link, or for the rate of an
-    /// application of whose datagrams at least 99 % arrive.
+    /// Index of the lever for the rate of a full link, or for the rate of an application if at
+    /// least 99 % of its datagrams arrive. Set only if no lever helps.
     pub used_up: Option<usize>,
     /// Every single lever that was run, those of hosts first.
     pub tried: Vec<Gain>,

@@ -20,7 +20,8 @@ pub struct NamedSetting {
     pub wanted: String,
     /// The setting with that value, ready to paste.
     pub paste: String,
-    /// Cautions, one sentence each: risks of the setting, and what the change needs, such as root.
+    /// Cautions, one sentence each: risks of the setting, and privileges that the change needs,
+    /// such as root.
     pub cautions: Vec<String>,
 }
 

@@ -156,7 +156,7 @@ fn marks(setup: &Setup, played: &Played) -> Option<String> {
 }
 
 /// States a change and its result: `With SO_SNDBUF = 65536 on ..., the simulated goodput rises by
-/// 830 %.` Of several changes that belong together, adds that fewer gain less.
+/// 830 %.` If several changes belong together, adds that fewer of them gain less.
 fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     let gained = gain.ratio - 1.0;
     let result = match gain.ends {

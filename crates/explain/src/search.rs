@@ -290,9 +290,10 @@ impl<'a> Search<'a> {
         });
     }
 
-    /// Returns the share of the time that `field` of a link may explain: for the rate, the share for
-    /// which the direction `way` was busy; for an impairment, the share in which the sender repaired
-    /// losses or had a window that a loss had reduced; otherwise zero.
+    /// Returns the share of the time that `field` of a link may explain. For the rate, it is the
+    /// share for which the direction `way` was busy. For an impairment, it is the share in which
+    /// the sender repaired losses or had a window that a loss had reduced. For other fields, it is
+    /// zero.
     fn share_of_link(&self, field: &str, link: usize, way: Option<Direction>) -> f64 {
         let first = &self.base.first;
         if field == "rate" {

@@ -20,7 +20,8 @@ const SHOWS: f64 = 0.05;
 const LINUX_PAYLOAD_PERCENT: u64 = 63;
 /// Largest send buffer of a Linux socket with `SO_SNDBUF` and the usual `wmem_max`, in bytes.
 const LINUX_LIMIT: u64 = 425_984;
-/// A buffer whose size the segments do not show gets this many times the largest flight.
+/// A buffer whose size the segments do not show gets this many times the largest number of bytes in
+/// flight.
 const AMPLE: u64 = 8;
 /// First send buffer of Linux in bytes, the second value of `tcp_wmem`.
 const FIRST_BUFFER: u64 = 16_384;

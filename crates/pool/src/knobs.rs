@@ -1,9 +1,9 @@
 //! The grammar of knob rows and the text forms of their values.
 //!
-//! Rule: every knob is one row (name, default, legal range, simulation range, unit,
-//! one line of documentation), and everything else about it is derived from the
-//! row: the struct's field, validation, `--set`, TOML keys, the printed table and
-//! the simulator's random draw. No knob is declared here.
+//! Rule: every knob is one row: name, default, legal range, simulation range, unit, one line of
+//! documentation. Everything else about a knob derives from its row: the struct's field,
+//! validation, `--set`, TOML keys, the printed table and the simulator's random draw. No knob is
+//! declared here.
 
 use alloc::{
     format,

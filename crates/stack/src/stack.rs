@@ -425,11 +425,11 @@ const V6_MIN_MTU: usize = 1280;
 
 impl Interface {
     /// Checks that `address` can be the address of a host in its network of `prefix_len` bits.
-    /// Otherwise returns [`ConfigError::Interface`] with the reason: the address is the network
-    /// address or broadcast address of an IPv4 network, reserved (0.0.0.0/8, 240.0.0.0/4), a
-    /// multicast or loopback address, or an IPv4 address in the form of an IPv6 address; the prefix
-    /// has more than 32 bits (IPv6: 128); or an IPv6 address is used in a build without the feature
-    /// `ipv6`.
+    /// Otherwise returns [`ConfigError::Interface`] with the reason. An address is refused if it is
+    /// the network address or broadcast address of an IPv4 network, reserved (0.0.0.0/8,
+    /// 240.0.0.0/4), a multicast or loopback address, or an IPv4 address in the form of an IPv6
+    /// address. A prefix of more than 32 bits (IPv6: 128) is refused, and an IPv6 address in a
+    /// build without the feature `ipv6`.
     pub fn check_address(address: IpAddr, prefix_len: u8) -> Result<(), ConfigError> {
         let refused = |why| Err(ConfigError::Interface(why));
         match address {

@@ -1,10 +1,10 @@
 //! Neighbour discovery: solicitations, advertisements and their options. RFC 4861. Messages of
 //! routers are in `router`.
 //!
-//! The one rule: a message is read only if it passes the checks of RFC 4861 §6.1 and §7.1 that
-//! need no knowledge of the host: of the hop limit, the code and the lengths of all options.
-//! Options of unknown types are skipped. The crate `fullpipe` keeps the neighbour cache and judges
-//! addresses.
+//! The one rule: a message is read only if its hop limit, its code and the lengths of all its
+//! options pass the checks of RFC 4861 §6.1 and §7.1. Checks that need knowledge of the host are
+//! left to the caller. Options of unknown types are skipped. The crate `fullpipe` keeps the
+//! neighbour cache and judges addresses.
 
 use core::net::Ipv6Addr;
 

@@ -251,7 +251,8 @@ fn without(off: &str) -> String {
 
 /// Packages and features of the program `tasks` and of every step that builds tests with the
 /// profile `dev`. They share one selection, because cargo compiles nearly every crate again for
-/// another selection. The features are that of the sockets for tokio and that of `tasks`.
+/// another selection. The features are `tokio` (sockets for tokio) and `tasks` (this program's
+/// other tasks).
 pub const ALL: &str = "--workspace --features fullpipe-host/tokio,xtask/tasks";
 
 /// Parts of the names of the ignored tests that [`Step::Interop`] leaves out: those of

@@ -2,8 +2,8 @@
 //! ends.
 //!
 //! Rule: if segments were retransmitted, round trips are taken only from segments that surely
-//! answer each other: from the last SYN before the first SYN-ACK to this SYN-ACK, and from the last
-//! SYN-ACK to the first ACK after it.
+//! answer each other. One round trip is from the last SYN before the first SYN-ACK to this SYN-ACK.
+//! The other is from the last SYN-ACK to the first ACK after it.
 
 use fullpipe_wire::TcpFlags;
 

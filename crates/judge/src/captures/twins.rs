@@ -93,8 +93,9 @@ pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let Some(before_mbps) = before_mbps else {
         return Ok(Vec::new());
     };
-    // Take the advice at different places in successive cases of one construction (the quotient),
-    // and also in successive cases of different constructions (the remainder).
+    // Only one of the three places gives advice in a case. The place changes from case to case: the
+    // quotient changes it between successive cases of one construction, and the remainder between
+    // the constructions of successive numbers.
     let round = number / Family::ALL.len() as u64 + number % Family::ALL.len() as u64;
     let mut all = Vec::new();
     for (place, view) in View::ALL.into_iter().enumerate() {

@@ -77,9 +77,10 @@ impl Connection {
         segmentize(situation)
     }
 
-    /// Returns true if the next frame should wait to become fuller: the bounds have less room than
-    /// a frame should carry and less than a third of the window, more payload waits than they have
-    /// room for, no recovery runs, and the next ACK is due within half a round trip.
+    /// Returns true if the next frame should wait to become fuller. All of these conditions must
+    /// hold: the room that the bounds leave is smaller than a frame should be and smaller than a
+    /// third of the window; more payload waits than fits into this room; no recovery runs; and the
+    /// next ACK is due within half a round trip.
     fn should_defer(&self, situation: &Situation, env: &Env<'_>) -> bool {
         let &Situation {
             allowance,

@@ -6,8 +6,8 @@
 //! of a host share. When few nodes are free, segments are merged into runs, which only loses
 //! precision. This file keeps no payload and decides nothing.
 //!
-//! A peer may send any packets, so the work that each packet causes must be bounded: a range is
-//! found by sequence number in a tree, and the ranges of one status form a list, so that only
+//! A peer may send any packets, so the work that each packet causes must be bounded. A range is
+//! found by its sequence number in a tree. The ranges of one status form a list, so that only
 //! ranges that change are visited.
 
 mod arena;

@@ -1,9 +1,9 @@
 //! Startup, Drain, and detection of a full pipe. draft-ietf-ccwg-bbr-06 §5.3.1
 //! and §5.3.2.
 //!
-//! Rule: the pipe is full when the rate has grown by less than a quarter in three round
-//! trips, when a round trip of recovery lost at least six ranges and more than the
-//! threshold, or when a mark arrives in Startup. The same detector ends ProbeBW_UP.
+//! Rule: the pipe is full in three cases: the rate has grown by less than a quarter in three round
+//! trips; a round trip of recovery lost at least six ranges and more than the threshold; or a mark
+//! arrives in Startup. The same detector ends ProbeBW_UP.
 
 use super::state::{Bbr, BbrState};
 use crate::congestion::control::AckSample;
