@@ -259,7 +259,7 @@ impl Source {
         Ok(Some(inodes.into_iter().collect()))
     }
 
-    /// Finds the processes of sockets whose process is still unknown, at most once a second.
+    /// Finds the processes of sockets whose process is still unknown, at most once per second.
     pub fn find_owners(&mut self, table: &SocketTable) {
         if let Some(pid) = self.pid {
             let name = name_of(pid);

@@ -97,7 +97,7 @@ impl Rack {
     }
 
     /// Processes a DSACK: a retransmission was spurious, so the window is widened, at
-    /// most once a round trip. RFC 8985 §6.2 step 4.
+    /// most once per round trip. RFC 8985 §6.2 step 4.
     pub fn on_dsack(&mut self, snd_una: SeqNum, snd_max: SeqNum) {
         if self.dsack_round.is_some_and(|round| snd_una.before(round)) {
             return;

@@ -2,7 +2,7 @@
 //! and reduced to 0.8 on a congestion mark (RFC 8511, ABE), because a router that marks
 //! keeps its queue short.
 //!
-//! Rule: the window grows by the bytes delivered in slow start and by one segment a round trip
+//! Rule: the window grows by the bytes delivered in slow start and by one segment per round trip
 //! afterwards. The growth depends on bytes delivered, SACKed bytes included, and not on the number
 //! of ACKs, so that split, stretched and lost ACKs do not change it. There is one exception: in
 //! slow start without pacing, one ACK adds at most two segments. Pacing spreads the segments that a

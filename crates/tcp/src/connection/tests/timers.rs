@@ -112,7 +112,7 @@ fn the_sample_of_a_small_write_is_application_limited() {
     assert!(info.app_limited && info.delivery_rate > 0);
 }
 
-/// The peer takes one segment a round trip, so the sender is limited by the peer's window
+/// The peer takes one segment per round trip, so the sender is limited by the peer's window
 /// while at least one segment waits.
 #[test]
 fn the_samples_of_a_sender_with_a_full_segment_waiting_are_not_application_limited() {

@@ -111,7 +111,7 @@ fn the_segment_sent_last_stays_the_reference() {
     assert_eq!(rack.sent_at, Instant::ZERO);
 }
 
-/// Step 4: the window grows at most once a round trip, and shrinks back after 16
+/// Step 4: the window grows at most once per round trip, and shrinks back after 16
 /// recoveries.
 #[test]
 fn a_dsack_widens_the_window_once_a_round_trip_for_sixteen_recoveries() {
