@@ -1,8 +1,8 @@
 //! Settings: every knob (setting) by name or by number, and presets by name.
 //!
-//! Rule: a configuration is an array of numbers, one for each knob. The caller may copy and change
-//! it in any way, because each number is checked again when it is used. This file defines no knob:
-//! names and ranges are those of `fullpipe::Config`.
+//! Rule: a configuration is an array of numbers, one per knob. The caller may copy and change it in
+//! any way, because each number is checked again when it is used. This file defines no knob: names
+//! and ranges are those of `fullpipe::Config`.
 
 use core::{
     ffi::c_char,

@@ -243,7 +243,7 @@ impl Traces {
     }
 }
 
-/// The connection whose whole result is kept, as a second capture shows it.
+/// A second capture of the connection whose whole result is kept.
 struct Second {
     flow: Box<EndedFlow<ObservedConnection>>,
     log: SegmentLog,

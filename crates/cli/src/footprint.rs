@@ -1,6 +1,7 @@
 //! `fullpipe footprint`: the memory of a stack, part by part, on this machine.
 //!
-//! Rule: a stack with the configuration is created, and each of its parts reports what it took.
+//! Rule: a stack with the configuration is created, and each of its parts reports the bytes that it
+//! allocated.
 
 use std::fmt::Write;
 

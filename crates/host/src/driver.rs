@@ -285,7 +285,8 @@ impl Driver {
         }
     }
 
-    /// Makes one call about names, and sends what it leads to.
+    /// Runs one call about names (a lookup, or a connection to a name), and sends the frames that
+    /// result.
     pub(crate) fn call_names<R>(&self, call: impl FnOnce(&mut Core, Instant) -> R) -> R {
         let mut core = self.lock();
         let now = self.now();

@@ -8,7 +8,7 @@ use core::{hash::Hasher, net::IpAddr};
 
 use siphasher::sip::{SipHasher13, SipHasher24};
 
-/// A 128-bit key, a different one for each purpose.
+/// A 128-bit key. Each purpose has its own key.
 #[derive(Clone, Copy)]
 pub(crate) struct Secret(pub(crate) [u8; 16]);
 

@@ -14,7 +14,7 @@ macro_rules! table {
         pub struct $table { $( $(#[doc = $doc])+ pub $column: Vec<$type>, )+ }
 
         impl $table {
-            // Allow many arguments: a row has one for each column.
+            // Allow many arguments: a row has one argument per column.
             #[allow(clippy::too_many_arguments)]
             pub(super) fn push(&mut self, $( $column: $type, )+) {
                 $( self.$column.push($column); )+

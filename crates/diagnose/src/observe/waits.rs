@@ -694,8 +694,9 @@ impl Waits {
             return Some(Cause::Is(Limit::ZeroWindow, true));
         }
         let room = piece.room?;
-        // Do not charge the first flight to the receive window. The initial congestion window
-        // limits it, and is often less than a segment smaller than the first receive window.
+        // Do not charge the wait after the first flight to the receive window. The initial
+        // congestion window limits this flight, even if it leaves less than a segment of the
+        // receive window.
         if !piece.was_acked && room > 0 {
             return None;
         }

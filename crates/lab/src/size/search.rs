@@ -597,10 +597,9 @@ impl Curve<'_> {
         setup.validate().ok().map(|()| setup)
     }
 
-    /// Returns the largest of the mean goodput with ample resources and, for each setting that was
-    /// tried, the goodput that it reaches with 95 % confidence. The largest goodput need not be the
-    /// one with ample resources: with losses, or with a slow processor, a larger value can be
-    /// worse.
+    /// Returns the largest of these goodputs: the mean with ample resources, and for each setting
+    /// tried the goodput that it reaches with 95 % confidence. The largest goodput need not be that
+    /// with ample resources: with losses, or with a slow processor, a larger value can be worse.
     fn best_mbps(&self) -> f64 {
         let points = self.points.iter().map(|point| self.estimate(point).least());
         points.fold(self.ample.sample.mean().value, f64::max)

@@ -156,7 +156,7 @@ fn an_overtaken_segment_is_lost_only_after_a_quarter_round_trip() {
     assert_eq!(rig.recovery.board().lost(), MSS);
 }
 
-/// RFC 8985 §6.2 step 5: one timer waits for the last segment, instead of a timer for each.
+/// RFC 8985 §6.2 step 5: one timer waits for the last segment, instead of one timer per segment.
 #[test]
 fn the_reordering_timer_fires_once_for_all_segments_that_were_overtaken() {
     for sacked in [1, 2, 20] {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use super::toolchain::Toolchain;
 
-/// Names of the stack's crates in symbols, and of the crates that it uses.
+/// Names in symbols: those of the stack's crates, and of the crates that the stack uses.
 const CRATES: [&str; 9] = [
     "fullpipe_tcp",
     "fullpipe_pool",

@@ -188,7 +188,7 @@ fn a_run_that_is_not_in_flight_is_not_extended() {
     assert_eq!(rig.count(), 7);
 }
 
-/// A connection may have `each` ranges or one for each 256 bytes, whichever is more.
+/// A connection may have `each` ranges or one range per 256 bytes, whichever is more.
 #[test]
 fn small_segments_are_merged_in_a_connection_with_too_many_ranges() {
     for (name, each, lengths, merges) in [
