@@ -66,8 +66,8 @@ impl<'a> Options<'a> {
         Ok(options)
     }
 
-    /// Applies a word without a value. Any unknown word is taken as the role, which the program
-    /// refuses later if it does not know it.
+    /// Applies a word without a value. Any unknown word is taken as the role; the program later
+    /// refuses an unknown role.
     fn switch(&mut self, word: &'a str) {
         match word {
             "reverse" => self.reverse = true,

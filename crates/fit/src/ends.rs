@@ -87,9 +87,9 @@ fn options(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds the size of the send buffer if the bytes in flight show it, and an ample size if they show only
-/// that it is larger than the preset's. Returns the size in bytes, on Linux including the kernel's
-/// overhead per segment.
+/// Adds the size of the send buffer if the bytes in flight show the size. If they show only that it
+/// is larger than the preset's, adds an ample size. Returns the size in bytes, on Linux including
+/// the kernel's overhead per segment.
 fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let config = plan.preset.config();
     let own = config.tcp.send_buffer.max(config.tcp.send_buffer_max);

@@ -24,8 +24,8 @@ const JUMP: u64 = 2;
 const TICK: u64 = 1_000_000;
 /// Smallest number of trains that show a rate.
 const FEWEST: usize = 2;
-/// ACKs had queued behind each other if they took less than this many times as long as their
-/// segments.
+/// ACKs had queued behind each other if the time between the first and the last ACK of a train,
+/// divided by the same time of its segments, is less than this.
 const COMPRESSED: f64 = 0.9;
 /// Smallest ratio of the path's rate to the goodput.
 const OF_GOODPUT: f64 = 0.95;

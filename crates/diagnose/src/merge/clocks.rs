@@ -12,7 +12,8 @@ use super::failure::MergeFailure;
 
 /// Largest drift between two clocks: 1,000 parts per million.
 const MOST_DRIFT: f64 = 1e-3;
-/// A drift is accepted only if it lengthens the smallest round trip by more than this share of it.
+/// A drift is accepted only if it lengthens the smallest round trip by more than this share of the
+/// round trip.
 const SHOWN: f64 = 0.02;
 /// A drift is accepted only if it lengthens the smallest round trip by more than this, in
 /// nanoseconds.

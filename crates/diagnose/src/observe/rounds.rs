@@ -55,8 +55,8 @@ const LEVEL: usize = 12;
 /// Largest ratio between the 90th and the 10th percentile of a level flight.
 const LEVEL_SPREAD: f64 = 1.8;
 
-/// A receive window is not the limit of a round trip if it is full for less than one part in this
-/// number of the time in which the sender waited for some window.
+/// A receive window is not the limit of a round trip if it was full for less than 1/n of the time
+/// in which the sender waited for any window; n is this number.
 const FILLED: u64 = 4;
 
 /// The cause of a piece of a wait.

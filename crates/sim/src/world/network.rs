@@ -557,8 +557,8 @@ fn arp_reply(macs: [MacAddress; 2], addresses: [Ipv4Addr; 2]) -> Vec<u8> {
     frame
 }
 
-/// The frame with which a peer asks a host for its MAC address, and so tells its own. Both arrays
-/// have the host first.
+/// The frame with which a peer asks a host for its MAC address. It contains the peer's own MAC
+/// address. Both arrays have the host first.
 fn solicitation(macs: [MacAddress; 2], addresses: [Ipv6Addr; 2]) -> Vec<u8> {
     let [own, theirs] = addresses;
     let message = NeighbourMessage::Solicitation {

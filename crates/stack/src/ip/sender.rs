@@ -34,8 +34,7 @@ pub(crate) struct Outgoing {
     pub(crate) payload_len: usize,
     /// ECN codepoint. RFC 3168 §5.
     pub(crate) ecn: Ecn,
-    /// Routers must drop the packet and report it if it is too long, instead of
-    /// fragmenting it.
+    /// Routers must not fragment the packet: if it is too long, they drop it and report that.
     pub(crate) dont_fragment: bool,
 }
 

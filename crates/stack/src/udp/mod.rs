@@ -64,8 +64,8 @@ pub enum UdpError {
     NoFreePort,
     /// The given source is not an address and port from which this socket may send.
     BadSource,
-    /// The destination's port is 0; or its address is unspecified, or of a family of which this
-    /// host has no address.
+    /// The destination's port is 0, its address is unspecified, or this host has no address of the
+    /// same family.
     BadDestination,
     /// The datagram is longer than the send queue can hold, or longer than UDP allows.
     TooLong {
