@@ -182,7 +182,7 @@ pub fn refuted(search: &Search<'_>, found: &Found) -> Vec<usize> {
         let is_small = (gain.ratio - 1.0).abs() + 2.0 * gain.error < CERTAINLY_NOTHING;
         is_sure && is_small && !gain.ends
     };
-    // Omit the levers of the best combination: they are not useless, although they do not help
+    // Omit the levers of the best combination: they are useful together, although they do not help
     // alone.
     let named = |place: &usize| {
         let best = found.best.iter().flat_map(|best| &best.places);

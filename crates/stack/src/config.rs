@@ -371,7 +371,7 @@ const FEWEST_SENT_RANGES: u64 = 4_096;
 /// Bytes of packet memory for each sent range: about a full segment.
 const BYTES_PER_SENT_RANGE: u64 = 2 << 10;
 
-/// Fewest blocks for the window of a connection (`FEWEST_BLOCKS` of `fullpipe-tcp`).
+/// Smallest number of blocks for the window of a connection (`FEWEST_BLOCKS` of `fullpipe-tcp`).
 pub(crate) const FEWEST_WINDOW_BLOCKS: u32 = 2;
 
 impl Config {

@@ -31,7 +31,7 @@ pub(super) enum Try {
     Entries,
     /// Twice the present number, and this value, with which the knob is no limit.
     Unbounded(&'static str),
-    /// Half of the present number or time, and this value. There is no lever unless the present
+    /// Half of the present number or time, and this value. The lever exists only if the present
     /// number or time is larger than this value.
     Less(&'static str),
     /// Half of the present number, and the bandwidth-delay product if it is smaller than the
