@@ -398,7 +398,7 @@ fn answers_to_unknown_hosts_ask_for_no_neighbour() {
 }
 
 /// A connection to station 0, which advertised `window` and fell silent long ago: the host has
-/// forgotten its MAC address.
+/// forgotten the MAC address of the station.
 fn to_a_vanished_neighbour(knobs: &[(&str, &str)], window: u16) -> (Lan, ConnectionId) {
     let mut all = vec![
         ("arp.reachable_time", "10ms"),

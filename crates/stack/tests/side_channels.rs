@@ -4,7 +4,8 @@
 //!
 //! Rule: the attacker sends any packet from any address, knows the code and every setting, and sees
 //! only the packets that the host sends to the attacker's own addresses. These packets must not
-//! depend on the attacker's guess being right; differences must not exceed chance. Seeds are fixed.
+//! show if a guess of the attacker is right: with right and wrong guesses they may differ only by
+//! chance. Seeds are fixed.
 
 mod port;
 

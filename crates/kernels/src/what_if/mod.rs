@@ -50,7 +50,8 @@ const APPLICABLE: [&str; 3] = ["sender.", "receiver.", "workload."];
 pub enum AdvisedBy {
     /// The twin of the capture: a simulated copy of the captured transfer.
     Capture,
-    /// A simulation of the experiment itself, and the reason for which the capture has no twin.
+    /// A simulation of the experiment itself, because the capture has no twin. Contains the reason
+    /// for this.
     Row(String),
 }
 

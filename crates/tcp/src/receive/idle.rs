@@ -21,8 +21,8 @@ use super::{
 /// without a pause, is not idle.
 const OPENED_CELLS: u32 = 2;
 
-/// Payload without a pause, in cells, after which a connection is not idle, however large
-/// its window.
+/// A connection that has received this much payload without a pause, in cells, is not idle,
+/// whatever the size of its window.
 const BUSY_CELLS: u32 = 16;
 
 /// A peer has used its window if less than a cell divided by this number is left. RFC 9293
