@@ -105,7 +105,7 @@ pub struct KnobsArguments {
     /// Show the values and the names of this preset
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
-    /// Print a JSON array, one object a knob
+    /// Print a JSON array, one object per knob
     #[arg(long)]
     pub json: bool,
 }

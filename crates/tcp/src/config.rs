@@ -103,10 +103,10 @@ knobs! {
         /// Time after which a segment size that was too large is tried again. RFC 1191
         /// §6.3.
         probe_interval: Duration = secs(600), legal secs(1) => secs(86_400), drawn secs(1) => secs(600), "";
-        /// Fewest segments into which a full buffer is divided if memory, and not the path, bounds
-        /// the bytes in flight. Segments get smaller until an even number of them fills the buffer,
-        /// because a peer that delays its ACKs answers every second segment. 0 or 1 leaves the
-        /// segment size unchanged.
+        /// Smallest number of segments into which a full buffer is divided if memory, and not the
+        /// path, bounds the bytes in flight. Segments get smaller until an even number of them
+        /// fills the buffer, because a peer that delays its ACKs answers every second segment. 0 or
+        /// 1 leaves the segment size unchanged.
         fit_segments: u32 = 8, legal 0 => 16, drawn 0 => 16, "segments";
         /// Offer window scaling. RFC 7323 §2.
         window_scaling: bool = true, legal false => true, drawn false => true, "";

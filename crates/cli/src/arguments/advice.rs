@@ -45,7 +45,7 @@ pub struct LabAdviseArguments {
     /// Only this row
     #[arg(long, value_name = "LABEL")]
     pub row: Option<String>,
-    /// Most packet memory that a host may be given
+    /// Largest packet memory that a host may be given
     #[arg(long, value_name = "BYTES")]
     pub memory: Option<Bytes>,
     /// Seed of everything random
@@ -57,7 +57,7 @@ pub struct LabAdviseArguments {
     /// Print each step's verdict, and both ends' limits in seconds and bytes
     #[arg(short, long)]
     pub verbose: bool,
-    /// Print a JSON array, one object a row
+    /// Print a JSON array, one object per row
     #[arg(long)]
     pub json: bool,
 }
@@ -92,7 +92,7 @@ pub struct LabExplainArguments {
     /// Change a knob, a link or the transfer before the first run; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
-    /// Print a JSON array, one object a row
+    /// Print a JSON array, one object per row
     #[arg(long)]
     pub json: bool,
 }

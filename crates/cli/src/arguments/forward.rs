@@ -72,7 +72,7 @@ pub struct ForwardArguments {
     /// Print each second the side that limits each flow, and its limit
     #[arg(long)]
     pub limits: bool,
-    /// Print JSON: with --limits one object a second, otherwise one at the end
+    /// Print JSON: with --limits one object per second, otherwise one at the end
     #[arg(long)]
     pub json: bool,
     /// Serve totals as OpenMetrics at this address

@@ -96,7 +96,7 @@ pub struct LabAttacksArguments {
     /// Part of an attack's name; without one, all are played
     #[arg(value_name = "ATTACK")]
     pub attacks: Vec<String>,
-    /// Print a JSON array, one object an attack
+    /// Print a JSON array, one object per attack
     #[arg(long)]
     pub json: bool,
 }
@@ -180,7 +180,7 @@ pub struct LabRunArguments {
     /// Longest real time of a row on kernel hosts
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = interval)]
     pub time: Time,
-    /// Write one record a row to FILE: .csv, .json or .parquet
+    /// Write one record per row to FILE: .csv, .json or .parquet
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Print the events of each row, or write them to FILE: text, or .jsonl

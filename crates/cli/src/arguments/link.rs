@@ -34,7 +34,7 @@ pub struct LinkArguments {
     /// Seconds until it ends [default: when interrupted]
     #[arg(short = 't', long, value_name = "SECONDS", value_parser = options::parse_seconds)]
     pub time: Option<Duration>,
-    /// Print one JSON object at the end, and a line a second on standard error
+    /// Print one JSON object at the end, and one line per second on standard error
     #[arg(long)]
     pub json: bool,
     /// Write a capture of both ends to FILE

@@ -65,7 +65,7 @@ pub struct WhyArguments {
     /// Print one JSON object
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
-    /// Print CSV, one line a connection
+    /// Print CSV, one line per connection
     #[arg(long, conflicts_with = "flow")]
     pub csv: bool,
     /// Write tables to DIR: connections.parquet; of one connection also segments, limits and episodes
