@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+import duckdb
+
 from fullpipe import fleet
 from fullpipe.fleet.tasks import CaptureTask
 
@@ -24,6 +26,9 @@ OPTIONS = (("explain", 0), ("filter", None), ("preset", "linux"), ("rows", 10_00
 # Captures that get a verdict, and the largest of them, in bytes.
 EXPLAINED = 40
 LARGEST = 100_000_000
+# Packed datasets of the largest report, and how often each has every capture.
+COPIES = 4
+REPEATS = 500
 
 
 def timed(call):
@@ -45,15 +50,33 @@ def resident():
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def report_of(dataset, out):
+def report_of(datasets, out):
     """Returns the processor time of a report, and prints its memory."""
     code = ("import sys\nfrom fullpipe import fleet\n"
-            "fleet.report(sys.argv[1], out=sys.argv[2], pages=0)\n"
+            "fleet.report(sys.argv[2:], out=sys.argv[1], pages=0)\n"
             "import resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)")
-    command = [sys.executable, "-c", code, dataset, out / "report"]
+    command = [sys.executable, "-c", code, out / "report", *datasets]
     seconds, answer = timed(lambda: subprocess.run(command, check=True, capture_output=True, text=True))
-    print(f"report of {dataset.name}: {int(answer.stdout.split()[-1]) / 1024:.0f} MB of memory")
+    memory = int(answer.stdout.split()[-1]) / 1024
+    print(f"report of {datasets[0].name} and {len(datasets) - 1} more: {memory:.0f} MB of memory")
     return seconds
+
+
+def repeated(packed, out, number):
+    """Returns a packed dataset with every row `REPEATS` times, as rows of different captures and hosts.
+
+    A host in 10 connections of its captures has an address of its own.
+    """
+    address = "format('10.{}.{}.{}:', (n // 2560 + %d) %% 256, n // 10 %% 256, hash(file) %% 200)" % (64 * number)
+    for part in packed.rglob("*.parquet"):
+        target = out / part.relative_to(packed)
+        target.parent.mkdir(parents=True)
+        file = "source" if part.parent.name == "errors" else "file"
+        changed = [f"{file} || '-{number}-' || n as {file}"]
+        if part.parent.name == "connections":
+            changed.append(f"{address} || regexp_extract(sender, '[0-9]+$') as sender")
+        duckdb.sql(f"copy (select * replace ({', '.join(changed)}) from '{part}', range({REPEATS}) r(n)) to '{target}'")
+    return out
 
 
 def tasks_and_entries(count):
@@ -88,13 +111,15 @@ def main():
         dataset, packed = out / f"part-{share}", out / f"packed-{share}"
         fleet.why_many(files[::share], dataset)
         of_pack, _ = timed(lambda: fleet.pack(dataset, packed))
-        parts[share] = [len(files[::share]), of_pack, report_of(dataset, out), report_of(packed, out)]
+        parts[share] = [len(files[::share]), of_pack, report_of([dataset], out), report_of([packed], out)]
     more = parts[1][0] - parts[4][0]
     for place, name in enumerate(["pack", "report", "report of the packed dataset"], start=1):
         each = (parts[1][place] - parts[4][place]) / more
         print(f"{name}: {parts[1][place]:.1f} s, {each * 1e3:.3f} ms for each further capture")
     size = sum(path.stat().st_size for path in (out / "packed-1").rglob("*.parquet"))
     print(f"the packed dataset: {size / parts[1][0]:.0f} bytes a capture")
+    many = [repeated(out / "packed-1", out / f"many-{n}", n) for n in range(COPIES)]
+    print(f"{COPIES} packed datasets of {parts[1][0] * REPEATS} captures: report in {report_of(many, out):.0f} s")
     small = [path for path in files if 0 < path.stat().st_size < LARGEST]
     chosen = small[:: max(1, len(small) // EXPLAINED)][:EXPLAINED]
     verdicts = []
