@@ -1,16 +1,17 @@
 //! Runs a command as a step; its output is printed and parsed at the same time.
 //!
-//! The one rule: output is printed at once. At its time limit, the command is killed with
-//! everything that it started.
+//! The one rule: each line of output is printed at once. At its time limit, the command is killed
+//! with everything that it started.
 //!
 //! No log is kept.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use super::console;
 use super::limit::Limit;
 use super::outcome::Outcome;
 use crate::repository;
@@ -53,7 +54,6 @@ impl Child {
 
     /// Runs the command; the step passes if the exit code is 0.
     pub fn outcome(mut self) -> Outcome {
-        println!("$ {}", self.shown);
         Outcome::of_check(self.run(|_| ()))
     }
 
@@ -69,13 +69,8 @@ impl Child {
 
     /// Runs the command and passes each line of its output to `read`.
     fn counted(mut self, read: fn(&mut Outcome, &str)) -> Outcome {
-        println!("$ {}", self.shown);
-        self.command.stdout(Stdio::piped());
         let mut outcome = Outcome::default();
-        let result = self.run(|line| {
-            println!("{line}");
-            read(&mut outcome, line.trim_end());
-        });
+        let result = self.run(|line| read(&mut outcome, line.trim_end()));
         // Add the error if no test failed: the build or the test program itself failed then. If a
         // test failed, it explains the exit code, so only an exceeded time limit is added.
         if let Err(error) = result
@@ -89,19 +84,26 @@ impl Child {
         outcome
     }
 
-    /// Runs the command until it ends or reaches its limit. If standard output is captured, passes
-    /// each line to `line`.
+    /// Runs the command until it ends or reaches its limit. Prints its output, and passes each line
+    /// of standard output to `line`.
     fn run(&mut self, mut line: impl FnMut(&str)) -> Result<()> {
+        console::say(&format!("$ {}", self.shown));
         let mut running = self
             .command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .with_context(|| format!("starting {}", self.shown))?;
         let limit = Limit::start(running.id(), self.limit);
-        if let Some(output) = running.stdout.take() {
-            for bytes in BufReader::new(output).split(b'\n') {
-                line(&String::from_utf8_lossy(&bytes?));
-            }
-        }
+        let label = console::label();
+        let (output, errors) = (running.stdout.take(), running.stderr.take());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                console::set_label(&label);
+                errors.map(|errors| print_lines(errors, |_| ()))
+            });
+            output.map_or(Ok(()), |output| print_lines(output, &mut line))
+        })?;
         let status = running.wait()?;
         if limit.is_over() {
             return Err(TookTooLong {
@@ -117,6 +119,17 @@ impl Child {
         anyhow::ensure!(status.success(), "`{}` ended with {status}", self.shown);
         Ok(())
     }
+}
+
+/// Prints each line of `output`, and passes it to `line`.
+fn print_lines(output: impl Read, mut line: impl FnMut(&str)) -> std::io::Result<()> {
+    for bytes in BufReader::new(output).split(b'\n') {
+        let bytes = bytes?;
+        let text = String::from_utf8_lossy(&bytes);
+        console::say(&text);
+        line(&text);
+    }
+    Ok(())
 }
 
 /// Error of a command that was killed at its limit.

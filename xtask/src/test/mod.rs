@@ -1,11 +1,13 @@
 //! `cargo xtask test`: runs every check of the repository in one command.
 //!
 //! The one rule: each part is either run or listed as left out; nothing is skipped silently. All
-//! steps run even after one failed, so that one run shows every failure.
+//! steps run even after one failed, so that one run shows every failure. Steps that wait run beside
+//! steps that compute.
 //!
 //! This file only lists the steps; their checks are in other files.
 
 mod child;
+mod console;
 mod firmware;
 mod limit;
 mod outcome;
@@ -49,7 +51,7 @@ pub struct TestArguments {
     only: Vec<Step>,
 }
 
-/// The steps, in the order in which they run: the steps that fail soonest come first.
+/// The steps. Those that fail soonest come first.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Step {
     /// rustfmt agrees with every file
@@ -86,7 +88,34 @@ enum Step {
     Firmware,
 }
 
+/// Order of the steps: two lanes run at the same time, after the steps of the first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lane {
+    /// Before the others, which use what these steps compile.
+    First,
+    /// Steps that compile and compute.
+    Computing,
+    /// Steps that mostly wait: for downloads, for the clock of the kernel and of the emulator, or for
+    /// one thread of a browser. They run one after another, because they use fixed network names.
+    Waiting,
+}
+
 impl Step {
+    fn lane(self) -> Lane {
+        match self {
+            Step::Fmt | Step::Tidy | Step::Clippy | Step::Tests => Lane::First,
+            Step::DocTests
+            | Step::NoStd
+            | Step::Examples
+            | Step::Doc
+            | Step::Lab
+            | Step::Soak
+            | Step::Instructions
+            | Step::Footprint => Lane::Computing,
+            Step::Python | Step::Page | Step::Interop | Step::Firmware => Lane::Waiting,
+        }
+    }
+
     fn name(self) -> String {
         self.to_possible_value()
             .expect("no step is hidden")
@@ -159,7 +188,9 @@ impl Step {
             Step::Doc => cargo("doc --quiet --workspace --no-deps")
                 .env("RUSTDOCFLAGS", "-D warnings")
                 .outcome(),
-            Step::Lab => cargo("test --release -p fullpipe-lab --test tables -- --ignored").tests(),
+            Step::Lab => cargo("test --release -p fullpipe-lab --test tables -- --ignored")
+                .env(NO_LTO.0, NO_LTO.1)
+                .tests(),
             Step::Python => python::run(self.limit()),
             Step::Soak => self.xtask("soak --worlds 10 --fuzz-seconds 0"),
             Step::Instructions => self.instructions(),
@@ -209,7 +240,7 @@ impl Step {
             return first;
         }
         let names = again.join(" ");
-        println!("once more: {names}");
+        console::say(&format!("once more: {names}"));
         first.with_second_try(self.cargo(&format!("{tests} --exact {names}")).tests())
     }
 
@@ -255,6 +286,10 @@ fn without(off: &str) -> String {
 /// other tasks).
 pub const ALL: &str = "--workspace --features fullpipe-host/tokio,xtask/tasks";
 
+/// Variable of the builds with the profile `release`: without optimisation across crates, the tests
+/// and the wheel are compiled in half the time, and the wheel uses the crates of the tests.
+const NO_LTO: (&str, &str) = ("CARGO_PROFILE_RELEASE_LTO", "off");
+
 /// Parts of the names of the ignored tests that [`Step::Interop`] leaves out: those of
 /// [`Step::Lab`], which need only time and an optimised build, those of [`Step::Page`], and those of
 /// [`Step::Firmware`].
@@ -296,13 +331,31 @@ pub fn run(arguments: &TestArguments) -> ExitCode {
         true => tools::prepare(),
         false => Vec::new(),
     };
+    let of = |lane| {
+        steps
+            .iter()
+            .copied()
+            .filter(move |step| step.lane() == lane)
+    };
+    let mut done = run_lane(of(Lane::First), &missing, "");
+    let is_labelled = of(Lane::Computing).next().is_some() && of(Lane::Waiting).next().is_some();
+    let [computing, waiting] = if is_labelled {
+        ["computing", "waiting"]
+    } else {
+        [""; 2]
+    };
+    std::thread::scope(|scope| {
+        let beside = scope.spawn(|| run_lane(of(Lane::Waiting), &missing, waiting));
+        done.extend(run_lane(of(Lane::Computing), &missing, computing));
+        done.extend(
+            beside
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        );
+    });
     let mut summary = Summary::new(strict);
-    for step in steps {
-        println!("\n=== {} ===", step.name());
-        let start = Instant::now();
-        let outcome = step.run(&missing);
-        let took = start.elapsed();
-        println!("=== {}: {:.1} s ===", step.name(), took.as_secs_f64());
+    done.sort_by_key(|(step, ..)| steps.iter().position(|other| other == step));
+    for (step, took, outcome) in done {
         summary.add(&step.name(), took, outcome);
     }
     print!("\n{summary}");
@@ -310,4 +363,28 @@ pub fn run(arguments: &TestArguments) -> ExitCode {
         0 => ExitCode::SUCCESS,
         1.. => ExitCode::FAILURE,
     }
+}
+
+/// Runs the steps of a lane one after another, with the label of the lane before each line. Returns
+/// the duration and the outcome of each.
+fn run_lane(
+    steps: impl Iterator<Item = Step>,
+    missing: &[String],
+    label: &str,
+) -> Vec<(Step, Duration, Outcome)> {
+    console::set_label(label);
+    let done = steps.map(|step| {
+        console::say("");
+        console::say(&format!("=== {} ===", step.name()));
+        let start = Instant::now();
+        let outcome = step.run(missing);
+        let took = start.elapsed();
+        console::say(&format!(
+            "=== {}: {:.1} s ===",
+            step.name(),
+            took.as_secs_f64()
+        ));
+        (step, took, outcome)
+    });
+    done.collect()
 }

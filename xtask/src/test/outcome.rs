@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use super::console;
+
 /// The result of one step.
 #[derive(Default)]
 pub struct Outcome {
@@ -35,7 +37,7 @@ impl Outcome {
                 ..Outcome::default()
             },
             Err(error) => {
-                println!("{error:#}");
+                console::say(&format!("{error:#}"));
                 Outcome {
                     failed: vec![format!("{error:#}")],
                     ..Outcome::default()

@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
+use super::NO_LTO;
 use super::child::Child;
+use super::console;
 use super::outcome::Outcome;
 use super::tools;
 use crate::repository;
@@ -78,7 +80,7 @@ pub fn run(limit: Duration) -> Outcome {
     ];
     for step in &steps {
         if outcome.failed.is_empty() {
-            outcome = outcome.and(inside(step).outcome());
+            outcome = outcome.and(inside(step).env(NO_LTO.0, NO_LTO.1).outcome());
         }
     }
     if !outcome.failed.is_empty() {
@@ -92,7 +94,7 @@ pub fn run(limit: Duration) -> Outcome {
     for types in TYPES {
         outcome = outcome.and(inside(types).outcome());
     }
-    println!("not a part of this step: {ON_SPARK}");
+    console::say(&format!("not a part of this step: {ON_SPARK}"));
     let others = format!("{TESTS} --ignore {ON_RAY} --ignore {ON_SPARK} python/tests");
     outcome = outcome.and(inside(&others).pytest());
     let ray = inside(&format!("{pip} -r python/tests/requirements-ray.txt"));
@@ -123,7 +125,7 @@ fn wheel(folder: &Path) -> Result<PathBuf> {
     let wheel = files.next().context("maturin wrote no wheel")??.path();
     let bytes = fs::metadata(&wheel)?.len();
     let name = wheel.file_name().unwrap_or_default().to_string_lossy();
-    println!("{name}: {:.1} MB", bytes as f64 / 1e6);
+    console::say(&format!("{name}: {:.1} MB", bytes as f64 / 1e6));
     ensure!(
         bytes <= LARGEST,
         "the wheel has {bytes} bytes; at most {LARGEST} are allowed"

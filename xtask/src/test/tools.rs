@@ -8,6 +8,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use super::console;
 
 /// A program, and the Debian package that contains it.
 type Tool = (&'static str, &'static str);
@@ -142,8 +145,11 @@ pub fn find(program: &str) -> Option<PathBuf> {
 /// Installs packages. If the first attempt fails, fetches package lists and tries again, because a
 /// fresh machine has no lists.
 fn install(missing: &[Tool]) {
+    // Two steps may want packages at the same time.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
-    println!("installing with apt: {}", packages.join(" "));
+    console::say(&format!("installing with apt: {}", packages.join(" ")));
     let install = || {
         let mut arguments = vec!["install", "-y", "--no-install-recommends"];
         arguments.extend(&packages);
