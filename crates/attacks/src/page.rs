@@ -63,7 +63,7 @@ connection that makes no progress for 5 s. Attacks from on-link addresses are on
 link address at first; the other links have no link addresses. In attacks whose name begins with IPv6 the client uses IPv6, except in the last two:\n\
 there it uses IPv4, and the hosts form IPv6 addresses from router advertisements.\n\
 \n\
-*Peak blocks* is the largest number of blocks of packet memory used or reserved, of 256. *Blocks left* is the number after the attack.\n\
+*Peak blocks* is the largest number of blocks of packet memory used or reserved, of 256. *Blocks left* is the number still used or reserved after the attack.\n\
 *Peak ranges* is the largest number of ranges for reassembly, of 1,024. *Peak pieces* is the largest number of ranges recorded for\n\
 payload in flight, of 4,160. A *node* is one step along a list or down a tree. *Nodes per packet* is the number of all steps of the host, including those for\n\
 the honest client, divided by the number of the attacker's packets. *Worst packet* is the largest number of steps to receive one packet.\n";

@@ -90,7 +90,7 @@ fn host(address: &str) -> Host {
 fn account(seen: &ObservedConnection) -> VerdictParts {
     match seen.main_limit() {
         Some((limit, share, _)) => VerdictParts::limited_by(format!(
-            "{} for {:.0} % of the time, by the account",
+            "{} for {:.0} % of the time",
             limit_words(limit.name()),
             share * 100.0
         )),
@@ -119,7 +119,7 @@ fn peer(name: &str, figures: &Figures) -> Peer {
             figure("median_rtt_ms", "ms RTT", figures.median_rtt_ms),
             figure(
                 "retransmitted_percent",
-                "% again",
+                "% retransmitted",
                 figures.retransmitted_share * 100.0,
             ),
         ],

@@ -27,15 +27,15 @@ use fullpipe_perf::iperf2::options;
     fullpipe why capture.pcap --flow 3 --report slow.html --xplot graphs\n  \
     fullpipe why capture.pcap --parquet tables\n  \
     fullpipe why client.pcap server.pcap      one connection from both ends, merged\n  \
-    fullpipe why host.sockets                 recorded by fullpipe watch --record\n  \
-    fullpipe why capture.pcap host.sockets    both accounts of each connection\n  \
+    fullpipe why host.sockets                 sockets that fullpipe watch --record recorded\n  \
+    fullpipe why capture.pcap host.sockets    each connection as the capture and as its socket show it\n  \
     fullpipe why capture.pcap --fail-on limit=receive_window"
 )]
 pub struct WhyArguments {
     /// Captures, and recordings of `fullpipe watch --record`; - is standard input
     #[arg(value_name = "FILE", required_unless_present = "interface")]
     pub files: Vec<PathBuf>,
-    /// Capture on this interface until Ctrl-C, instead of reading files; any means all interfaces
+    /// Capture on this interface until Ctrl-C, instead of reading files; `any`: on all interfaces
     #[arg(short, long, value_name = "IFACE", conflicts_with = "files")]
     pub interface: Option<String>,
     /// Seconds until the capture on an interface ends
@@ -44,7 +44,7 @@ pub struct WhyArguments {
     /// Print everything about connection N of the table
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub flow: Option<u64>,
-    /// Write the experiment that behaves like the connection to this file; it is not overwritten
+    /// Write an experiment file whose simulation behaves like the connection; an existing file is an error
     #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "quick"])]
     pub scenario: Option<PathBuf>,
     /// System of both hosts: default, nuttx, unet3, netburner or linux; the advice uses the names of its settings
@@ -77,8 +77,8 @@ pub struct WhyArguments {
     /// Write time-sequence graphs of one connection, a file for each end, to DIR
     #[arg(long, value_name = "DIR", conflicts_with = "csv")]
     pub xplot: Option<PathBuf>,
-    /// Exit with code 3 if a connection meets this condition: limit=NAME, retransmitted=PERCENT or
-    /// reset; or with partial, if a capture could not be read to its end; repeatable
+    /// Exit with code 3 if a connection has limit=NAME, retransmitted=PERCENT or more, or reset; or, with
+    /// partial, if a capture could not be read to its end. May be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<ConnectionCondition>,
 }

@@ -47,7 +47,11 @@ async fn megabytes_are_echoed_through_owned_halves() {
     let mut echoed = Vec::new();
     let read = reader.read_to_end(&mut echoed).await;
     read.expect("the stream is sound");
-    assert!(echoed == sent, "{} bytes, or other ones", echoed.len());
+    assert!(
+        echoed == sent,
+        "{} bytes arrived, or their values differ",
+        echoed.len()
+    );
     assert_eq!(echo.await.expect("no panic").expect("sound"), 3_000_000);
     writing.await.expect("no panic").expect("sound");
 }
@@ -142,7 +146,11 @@ async fn a_cancelled_read_or_write_loses_no_byte() {
             }
         }
     }
-    assert!(received == sent, "{} bytes, or other ones", received.len());
+    assert!(
+        received == sent,
+        "{} bytes arrived, or their values differ",
+        received.len()
+    );
     writing.await.expect("no panic");
 }
 

@@ -316,7 +316,7 @@ fn the_xdp_program_is_detached_on_every_way_out() {
         let ended = thread::spawn(move || {
             let _runtime = start(&options("xdp:fpwire0"), 1);
             sender.send(()).expect("it is awaited");
-            panic!("this one is meant");
+            panic!("the test ends this thread by a panic");
         });
         started.recv().expect("it starts");
         assert!(ended.join().is_err());

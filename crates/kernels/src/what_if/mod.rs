@@ -167,7 +167,7 @@ impl fmt::Display for WhatIf {
                 };
                 let by = match &applied.by {
                     AdvisedBy::Capture => "capture".to_string(),
-                    AdvisedBy::Row(why) => format!("row (twin: {why})"),
+                    AdvisedBy::Row(why) => format!("experiment (twin: {why})"),
                 };
                 write!(
                     f,

@@ -92,7 +92,7 @@ impl fmt::Display for WhatIfTally {
             "socket and capture agree on the main limit in {} of {} cases",
             self.agree, self.cases
         )?;
-        for (errors, name) in self.errors.iter().zip(["captures", "rows"]) {
+        for (errors, name) in self.errors.iter().zip(["captures", "experiments"]) {
             let count = errors.len();
             if let Some([median, ninetieth]) = Self::percentiles(errors) {
                 writeln!(
@@ -106,7 +106,8 @@ impl fmt::Display for WhatIfTally {
         }
         write!(
             f,
-            "goals: none worse; from captures at most {:.0} % and {:.0} %",
+            "goals: no advice makes a transfer slower; errors of predictions from captures at most {:.0} % at the \
+             median and {:.0} % at the ninetieth percentile",
             LIMITS[0] * 100.0,
             LIMITS[1] * 100.0
         )

@@ -131,7 +131,7 @@ impl RangeArena {
         }
         assert_eq!(
             listed, self.free as usize,
-            "the free ranges and their account differ"
+            "the list of free ranges has another length than `free`"
         );
     }
 }

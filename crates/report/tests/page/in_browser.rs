@@ -224,7 +224,10 @@ fn rows_that_are_compared_share_a_scale_until_told_otherwise() {
     );
     browser.evaluate("document.getElementById('common').click()");
     let [a, b] = scales(&mut browser, "sequence");
-    assert!(b[1] < 0.9 * a[1], "{a:?} and {b:?} are each its own");
+    assert!(
+        b[1] < 0.9 * a[1],
+        "each run has a scale of its own: {a:?}, {b:?}"
+    );
     browser.evaluate("document.querySelector('.pick-b[data-row=\"1\"]').click()");
     frame(&mut browser);
     assert_eq!(
@@ -382,7 +385,7 @@ fn the_mean_rate_can_be_taken_away_and_the_colours_turned() {
     assert_ne!(browser.evaluate(picture), before);
     assert!(
         browser.number(span) < 0.5 * steep,
-        "a plateau takes more of the height"
+        "without the mean rate, the graph shows less of the sequence space"
     );
     let paper = "getComputedStyle(document.body).backgroundColor";
     let light = browser.evaluate(paper);

@@ -218,7 +218,7 @@ fn host(entry: &KeyValue<'_>) -> Result<HostPlan, Mistake> {
     if let Some(set) = host.optional("set") {
         for leaf in set.section()?.leaves() {
             if leaf.path == setup::DEVICE_QUEUE {
-                host.keep::<()>(Err(leaf.key_mistake("stands beside `set`, not in it")));
+                host.keep::<()>(Err(leaf.key_mistake("write it beside `set`, not inside")));
                 continue;
             }
             host.keep(apply(&leaf, |text| plan.set(&leaf.path, text)));
