@@ -77,8 +77,9 @@ pub struct WhyArguments {
     /// Write time-sequence graphs of one connection, a file for each end, to DIR
     #[arg(long, value_name = "DIR", conflicts_with = "csv")]
     pub xplot: Option<PathBuf>,
-    /// Exit with code 3 if a connection has limit=NAME, retransmitted=PERCENT or more, or reset; or, with
-    /// partial, if a capture could not be read to its end. May be given several times
+    /// Exit with code 3 if a connection has the main limit NAME (limit=NAME), had more than PERCENT of its segments
+    /// retransmitted (retransmitted=PERCENT) or was reset (reset), or if a capture could not be read to its end
+    /// (partial). May be given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<ConnectionCondition>,
 }
