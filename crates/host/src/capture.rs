@@ -143,7 +143,8 @@ impl<W: Write> CaptureFile<W> {
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }
 
-    /// Ends the block that began at `start`, and writes its length at both of its ends.
+    /// Ends the block that began at `start`, and writes the block's length at both ends of the
+    /// block.
     fn finish(&mut self, start: usize) {
         self.word(0); // end of options
         let len = (self.block.len() - start + 4) as u32;

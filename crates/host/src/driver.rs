@@ -1,11 +1,12 @@
 //! The stack under its lock, the thread that drives it, and the sending of frames.
 //!
-//! Rule: no system call is made under the lock. The thread receives frames into a batch
-//! before it takes the lock. A thread that changed the stack lets it write frames into a
-//! batch, releases the lock, wakes waiters, and then sends the batch.
+//! Rule: no system call is made under the lock. The driver's thread receives frames into
+//! a batch before it takes the lock. A thread that changed the stack lets the stack
+//! write frames into a batch, releases the lock, wakes waiters, and then sends the
+//! batch.
 //!
-//! There are two batches, one to fill and one to send. A thread that sends takes the second batch
-//! out of the locked state (`Core`); meanwhile other threads only fill the first. At most one
+//! There are two batches, one to fill and one to send. A thread that sends takes the batch to send
+//! out of the locked state (`Core`); meanwhile other threads only fill the other batch. At most one
 //! thread therefore sends at a time, and frames leave in order. A caller's frames need no switch to
 //! the driver's thread, and a caller never waits for another caller's system call.
 
@@ -160,7 +161,7 @@ impl Core {
         }
     }
 
-    /// Does what is due for names. Nothing happens if no lookup is under way.
+    /// Does the work that is due for lookups of names. Nothing happens if no lookup is under way.
     fn drive_names(&mut self, now: Instant) {
         self.names.drive(&mut self.stack, now);
     }

@@ -140,8 +140,8 @@ impl FrameBatch<TxMeta> {
     }
 }
 
-/// The device that the stack sends to while the runtime holds its lock. It puts frames into a batch;
-/// they are sent after the lock is released.
+/// The device that the stack sees while a thread holds the runtime's lock. Frames that the stack
+/// sends go into a batch, which is sent after the lock is released.
 pub(crate) struct Outlet<'a> {
     pub(crate) capabilities: Capabilities,
     pub(crate) batch: &'a mut FrameBatch<TxMeta>,

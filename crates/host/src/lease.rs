@@ -1,7 +1,7 @@
 //! The DHCP client of a runtime: its frames, and the address that it gives to the stack.
 //!
-//! Rule: the client decides what to do, and this file does it. It works under the driver's lock
-//! and makes no system call.
+//! Rule: the client decides what to do, and this file does it. This file works under the
+//! driver's lock and makes no system call.
 
 use std::{net::Ipv4Addr, task::Waker};
 
@@ -13,7 +13,7 @@ use fullpipe_dhcp::{Client, Event, Lease};
 
 use crate::frames::FrameBatch;
 
-/// The network of every IPv4 address, to which the default route leads.
+/// The network that contains every IPv4 address: the destination of the default route.
 const EVERYWHERE: Subnet = Subnet {
     address: std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED),
     prefix_len: 0,
@@ -110,8 +110,8 @@ impl LeaseHolder {
                     address: lease.address.into(),
                     prefix_len: lease.prefix_len,
                 };
-                // The client has checked the address, and the table has room for it, unless the
-                // program filled the table. The host then has no lease.
+                // The client has checked the address. Adding it fails only if the program has
+                // filled the table of addresses; the host then has no lease.
                 if stack.add_address(subnet).is_ok() {
                     route(stack, &lease);
                     self.lease = Some(lease);

@@ -25,7 +25,8 @@ use crate::{
 const DNS_PORT: u16 = 53;
 
 impl Core {
-    /// Returns the DNS servers: those of the builder, or those of the lease and of routers.
+    /// Returns the DNS servers: those given to the builder, or otherwise those of the DHCP lease
+    /// and of router advertisements.
     pub(crate) fn dns_servers(&self) -> Vec<SocketAddr> {
         let lease = self.lease.as_ref().and_then(LeaseHolder::lease);
         let leased = lease.into_iter().flat_map(|lease| &lease.dns_servers);
@@ -48,7 +49,8 @@ impl Core {
         let servers = self.dns_servers();
         let names = &mut self.names.names;
         names.resolver_mut().set_servers(servers);
-        // The call drives all lookups, so another one may have its outcome now.
+        // The call below does what is due for all lookups, so another lookup may have an outcome
+        // after it.
         self.names.has_outcome = true;
         let names = &mut self.names.names;
         match connect {
@@ -58,7 +60,8 @@ impl Core {
     }
 }
 
-/// A lookup or a connection to a name that is under way. Dropping it ends it.
+/// A lookup, or a connection to a name, that is under way. Dropping this value cancels the
+/// lookup or connection.
 pub(crate) struct NameRace {
     driver: Arc<Driver>,
     id: RaceId,

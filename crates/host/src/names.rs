@@ -1,4 +1,4 @@
-//! The resolver of a runtime, and those who wait for names.
+//! The resolver of a runtime, and the wakers of threads and tasks that wait for names.
 //!
 //! Rule: `fullpipe-dns` decides. This file works under the driver's lock and makes no system call.
 
@@ -7,14 +7,15 @@ use std::{net::IpAddr, task::Waker};
 use fullpipe::{Instant, Stack};
 use fullpipe_dns::{Names, Resolver, Settings};
 
-/// The names of a runtime, and those who wait for them.
+/// The lookups of a runtime and its connections to names, and the wakers of those who wait for an
+/// outcome.
 #[derive(Debug)]
 pub(crate) struct NameHolder {
     pub(crate) names: Names,
-    /// Servers of the builder; empty if DHCP and routers name them.
+    /// DNS servers given to the builder. If empty, the servers come from DHCP and from routers.
     pub(crate) given: Vec<IpAddr>,
     waiting: Vec<Waker>,
-    /// A lookup or a connection has an outcome that nobody was woken for.
+    /// True if a lookup or a connection has an outcome, and its waiter has not been woken yet.
     pub(crate) has_outcome: bool,
 }
 
@@ -29,7 +30,7 @@ impl NameHolder {
         }
     }
 
-    /// Does what is due.
+    /// Does the work that is due for lookups and connections.
     pub(crate) fn drive(&mut self, stack: &mut Stack, now: Instant) {
         if !self.names.is_idle() {
             self.has_outcome |= self.names.drive(stack, now);

@@ -46,8 +46,8 @@ impl Namespace {
             .map_err(|error| DeviceError::privileged(what(), "CAP_SYS_PTRACE", error))
     }
 
-    /// Runs `inside` on a thread in this namespace, and waits for it. Threads and
-    /// processes that it starts are in this namespace too.
+    /// Runs `inside` on a thread in this namespace, and waits until it returns.
+    /// Threads and processes that `inside` starts are in this namespace too.
     ///
     /// # Errors
     /// Fails if the kernel refuses the thread or its entry into the namespace.

@@ -151,7 +151,7 @@ impl RuntimeBuilder {
     }
 
     /// Starts the stack on `device`. With `ip.autoconfiguration` and an IPv6 address, waits one to
-    /// two seconds for the answer of a host that has the same address.
+    /// two seconds, in case another host that has the same address answers.
     ///
     /// # Errors
     /// Returns a [`StartError`] that names the cause; the device is then closed.
@@ -213,7 +213,7 @@ impl RuntimeBuilder {
         Ok(runtime)
     }
 
-    /// Returns the interface. Without an address of its own, it has the unspecified address.
+    /// Returns the interface; its address is the unspecified one if the builder was given none.
     fn interface(&self, mac: MacAddress, capabilities: Capabilities) -> Interface {
         let none = Ipv4Addr::UNSPECIFIED.into();
         Interface {

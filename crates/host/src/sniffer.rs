@@ -18,7 +18,7 @@ use crate::{
 
 /// Every EtherType, in network byte order.
 const EVERY_PROTOCOL: u16 = (libc::ETH_P_ALL as u16).to_be();
-/// Bytes of packets that the kernel keeps until they are read.
+/// Size in bytes of the socket's receive buffer.
 const RECEIVE_BUFFER: libc::c_int = 32 << 20;
 /// Longest wait of [`Sniffer::next_packet`].
 const WAIT: Duration = Duration::from_millis(100);

@@ -195,8 +195,9 @@ impl Replies {
         }
     }
 
-    /// Waits for a datagram, and receives it and the datagrams behind it, at most `most`. Returns
-    /// their number. Bytes of a datagram beyond [`REPLY_LEN`] are cut off.
+    /// Waits for a datagram, and receives it and the datagrams behind it, at most `most` in all.
+    /// Returns the number of datagrams received. Bytes of a datagram beyond [`REPLY_LEN`] are cut
+    /// off.
     fn receive(&mut self, socket: &Socket, most: usize) -> io::Result<usize> {
         // SAFETY: both structs consist of pointers and integers, for which zero is a value.
         let mut parts: [libc::iovec; BATCH] = unsafe { mem::zeroed() };

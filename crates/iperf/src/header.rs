@@ -20,17 +20,17 @@ pub const ACK_LEN: usize = 28;
 /// Bytes of the datagram with the server's report.
 pub const REPORT_LEN: usize = 128;
 
-/// The client asks the server to connect back (`-d`, `-r`).
+/// Flag: the client asks the server to connect back (`-d`, `-r`).
 const VERSION1: u32 = 0x8000_0000;
-/// An extension follows the first six words.
+/// Flag: an extension follows the first six words.
 const EXTEND: u32 = 0x4000_0000;
-/// Datagram numbers have 64 bits.
+/// Flag: datagram numbers have 64 bits.
 const SEQNO_64: u32 = 0x0800_0000;
-/// The client uses an option that only newer servers know, for example `-R`.
+/// Flag: the client uses an option that only newer servers know, for example `-R`.
 const VERSION2: u32 = 0x0400_0000;
-/// The client waits for the server's acknowledgement (`-X`).
+/// Flag: the client waits for the server's acknowledgement (`-X`).
 const PEER_DETECT: u32 = 0x0200_0000;
-/// Bits 1 to 8 of the flags are the header's length.
+/// Flag: bits 1 to 8 of the flags are the header's length.
 const LENGTH_GIVEN: u32 = 0x0001_0000;
 /// Flag of the extension: the rate is in packets per second.
 const RATE_IN_PACKETS: u16 = 0x0080;
@@ -237,7 +237,7 @@ impl DatagramHeader {
     ///
     /// Sequence numbers have 64 bits only if the flags of a client's header announce that.
     /// Reversed streams and older peers have no such flags, and the upper half of the field may
-    /// have any value, so their numbers have 32 bits.
+    /// have any value. Only the lower 32 bits of these numbers are used.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let low = word(bytes, 0)?;
         let seconds = word(bytes, 1)?;

@@ -46,14 +46,14 @@ pub struct TestPlan {
     pub length: usize,
     /// Rate of a sender of datagrams. TCP ignores it.
     pub rate: Rate,
-    /// The server sends. UDP ignores it.
+    /// True if the server sends. UDP ignores this field.
     pub reverse: bool,
     /// A TCP client announces its test in a header. A reversed test always has a header.
     ///
     /// Without a header, more packet memory is left for sending. The stock server answers a header
-    /// with 28 bytes. Once the client has received payload, its receive window takes half of a pool
-    /// of 36 blocks of 196 bytes. The iperf of NuttX sends no header either. The stock server does not count the
-    /// first four bytes of a test without a header.
+    /// with 28 bytes. Once the client has received these bytes, its receive window takes half of a
+    /// pool of 36 blocks of 196 bytes. The iperf of NuttX sends no header either. The stock server
+    /// does not count the first four bytes of a test without a header.
     pub sends_header: bool,
 }
 

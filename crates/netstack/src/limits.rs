@@ -7,8 +7,8 @@ use std::time::Duration;
 /// Bounds of all flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLimits {
-    /// Largest number of TCP flows that are open at the same time. As many further SYNs may wait
-    /// for a decision at the same time; others are dropped.
+    /// Largest number of TCP flows that are open at the same time. The same number of further
+    /// SYNs may wait for a decision; additional SYNs are dropped.
     pub tcp_flows: u32,
     /// UDP flows that may be open at the same time. The datagrams of a further flow are dropped.
     pub udp_flows: usize,

@@ -168,8 +168,8 @@ impl Drop for UdpFlows {
     }
 }
 
-/// The datagrams between one peer and one destination. The flow ends when it is dropped; a later
-/// datagram begins a new flow.
+/// The datagrams between one peer and one destination. The flow ends when this value is dropped;
+/// a later datagram begins a new flow.
 pub struct UdpFlow {
     datagrams: mpsc::Receiver<Queued>,
     sender: UdpSender,

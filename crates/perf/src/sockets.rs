@@ -12,8 +12,8 @@ pub use fullpipe_host::DatagramBatch;
 /// Options of a new socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketOptions {
-    /// Bytes of send buffer and of receive buffer; `None` keeps the stack's
-    /// default and its autotuning.
+    /// Size in bytes of each of the two buffers, send and receive; `None`
+    /// keeps the stack's default and its autotuning.
     pub buffer: Option<u32>,
     /// Disables the Nagle algorithm (TCP_NODELAY).
     pub no_delay: bool,

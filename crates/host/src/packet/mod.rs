@@ -3,8 +3,9 @@
 //!
 //! Rule: the interface's settings do not change, except that it is promiscuous while the
 //! socket is open, because the stack has a MAC address of its own. Frames that the kernel
-//! sends on the interface are not received. Received frames are read from a ring without a
-//! system call, and frames are sent many at a time.
+//! sends on the interface are not received. Received frames are read without a system call
+//! from a ring of slots in memory that is shared with the kernel, and frames are sent many
+//! at a time.
 
 mod ring;
 mod send;

@@ -4,8 +4,8 @@
 //! Rule: a slot belongs to the kernel until its status gives it to this process. Once its frame is
 //! copied, the slot goes back to the kernel. Nothing here makes a system call after construction. A
 //! frame that is larger than a slot waits in the socket's own queue. `TPACKET_V3` would pack frames
-//! of any size, but its frames wait up to a millisecond for their block
-//! (`docs/decisions/0027-devices-on-a-wire.md`).
+//! of any size into blocks, but a frame would wait up to a millisecond until the kernel passes on
+//! its block (`docs/decisions/0027-devices-on-a-wire.md`).
 
 use std::{
     io, mem,

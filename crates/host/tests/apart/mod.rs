@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Set in the process that runs the body.
+/// Environment variable that is set in the process that runs the body.
 const INSIDE: &str = "FULLPIPE_TEST_APART";
 /// Longest run of one try. The tests take seconds; the limit allows for a machine that is ten
 /// times slower, and ends programs that hang.
@@ -29,7 +29,7 @@ const TRIES: u32 = 2;
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs `body` in a process of its own, which `wrapper` starts (`&[]` for no wrapper).
-/// `test` is the calling test's name, by which the process finds it again.
+/// `test` is the calling test's name, by which the new process finds the test.
 ///
 /// # Panics
 /// Panics if each try failed or exceeded its limit.

@@ -24,7 +24,7 @@ use fullpipe_host::{DeviceOptions, Namespace, Runtime, TcpListener, TcpStream, k
 
 /// Both kinds of device.
 const DEVICES: [&str; 2] = ["packet:fpwire0", "xdp:fpwire0"];
-/// Test that starts itself again.
+/// Name of the test that starts its own program as another process.
 const DETACHED: &str = "the_xdp_program_is_detached_on_every_way_out";
 /// Bytes of a file; no multiple of a segment's payload.
 const FILE: usize = 12_000_001;
@@ -140,7 +140,7 @@ fn swap_between(runtime: &Runtime, ends: [&str; 2], stack_connects: bool) {
     assert_eq!(digest(&here), digest(&theirs), "the kernel's file");
 }
 
-/// Returns true if `host` answers three echo requests within two seconds.
+/// Returns true if `host` answers three echo requests within a minute.
 fn ping(host: &str) -> bool {
     let flags = ["-c", "3", "-i", "0.2", "-w", "60", "-q", host];
     let output = Command::new("ping").args(flags).output();
@@ -294,7 +294,7 @@ fn await_program(wanted: bool) {
     panic!("program attached: {}", !wanted);
 }
 
-/// The program is gone after a drop, after a panic's unwinding and after SIGKILL.
+/// The XDP program is gone after a drop, after a panic's unwinding and after SIGKILL.
 #[test]
 #[ignore = "needs root and network devices: cargo xtask test"]
 fn the_xdp_program_is_detached_on_every_way_out() {

@@ -129,8 +129,9 @@ fn ended(has_ended: bool) -> Result<Step, Failure> {
     Ok(if has_ended { Step::Ended } else { Step::Waits })
 }
 
-/// Begins the test once the connection is established: writes the test's header, if it has one. A
-/// test of fewer bytes than a header has none, because the server would wait for a whole header.
+/// Begins the test once the connection is established: writes the header that announces the test,
+/// if there is one. If the test has fewer bytes than a header, no header is sent, because the
+/// server would wait for a whole header.
 fn begin(
     plan: &TestPlan,
     flow: &mut Flow,

@@ -83,7 +83,7 @@ impl Served {
                     _ => None,
                 };
                 if let Some(header) = header {
-                    // Zeros are no header, so no later read parses these bytes again.
+                    // Overwrite the header with zeros, which no later read parses as a header.
                     head.bytes = Some([0; CLIENT_LEN]);
                     if header.wants_ack {
                         stack

@@ -165,7 +165,7 @@ impl Drawing {
         self.rate = self.rate.min(flight / self.rtt_s);
     }
 
-    /// Writes that end in a partial segment, with a pause after each.
+    /// Draws writes that end in a partial segment, with a pause after each write.
     fn nagle(&mut self) {
         let write = self.rng.between(1_600, 2_800);
         let pause = self.rng.between(1, 4);

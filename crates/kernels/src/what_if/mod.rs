@@ -37,7 +37,7 @@ pub use tally::WhatIfTally;
 const TIME: Duration = Duration::from_secs(30);
 /// Seed of the first run's link, and of every run in virtual time.
 const SEED: u64 = 1;
-/// Number of runs of a transfer whose link draws losses.
+/// Number of runs of a transfer whose link drops frames at random.
 const RUNS: u64 = 5;
 /// Advice is neutral if it changes goodput by less than this share.
 const NEUTRAL: f64 = 0.03;

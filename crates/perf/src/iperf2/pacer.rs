@@ -1,10 +1,10 @@
 //! The spacing of a stream's writes at a requested rate (`-b`).
 //!
-//! Rule: the gap after a write is its size divided by the rate in bits, or one packet divided by
-//! the rate in packets. A late sender first sends a burst: at most the data that the requested rate
-//! carries in the time [`BURST`], because a larger burst would overflow queues on the path. Then
-//! the sender is a third faster than requested until it has caught up. The pacer sleeps between
-//! writes; it does not busy-wait.
+//! Rule: the gap after a write is the write's size divided by the rate in bits per second, or 1
+//! divided by the rate in packets per second. A late sender first sends a burst: at most the data
+//! that the requested rate carries in the time [`BURST`], because a larger burst would overflow
+//! queues on the path. Then the sender is a third faster than requested until it has caught up. The
+//! pacer sleeps between writes; it does not busy-wait.
 
 use std::{
     thread,

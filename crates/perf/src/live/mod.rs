@@ -89,7 +89,7 @@ impl LiveLink {
         Self::asymmetric(ends, [link, link], seed, capture)
     }
 
-    /// As [`new`](Self::new), with a link for each direction: forward, then back.
+    /// Like [`new`](Self::new), with a separate model for each direction: forward, then back.
     ///
     /// # Errors
     /// Returns the errors of [`new`](Self::new).

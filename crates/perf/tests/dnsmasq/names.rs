@@ -41,7 +41,8 @@ fn names_of_dnsmasq_lead_to_connections() {
         };
         let server = IpAddr::from(SERVER);
         assert_eq!(found("www.example.test"), [server]);
-        // The answer needs TCP, a second query; the resolver takes 16 of its 120 addresses.
+        // The answer is too long for a datagram, so a second query goes over TCP. The
+        // resolver keeps 16 of the answer's 120 addresses.
         assert_eq!(found("many.example.test").len(), 16);
         let queries = |log: String| log.matches("query[A] many.example.test").count();
         assert_eq!(queries(Dnsmasq::log()), 2, "{}", Dnsmasq::log());

@@ -49,14 +49,14 @@ pub struct Device {
 }
 
 impl Device {
-    /// Starts `program` of the checked build with the words of `line`, and waits until it is ready
-    /// and its link is up.
+    /// Starts `program` of the checked build with the words of `line` as its arguments, and waits
+    /// until it is ready and its link is up.
     pub fn start(program: &str, line: &str) -> Self {
         Self::start_build(Profile::Checked, program, line)
     }
 
-    /// Starts `program` of a build with the words of `line`, and waits until it is ready and its
-    /// link is up.
+    /// Starts `program` of a build with the words of `line` as its arguments, and waits until it
+    /// is ready and its link is up.
     pub fn start_build(profile: Profile, program: &str, line: &str) -> Self {
         let folder = std::env::var(FOLDER)
             .unwrap_or_else(|_| panic!("{FOLDER} is not set: cargo xtask test --only firmware"));

@@ -15,8 +15,8 @@ use crate::{
 };
 
 /// Knobs with which the device notices a vanished peer soon, but not while the cable is pulled,
-/// even if this machine needs ten times as long to pull it. A connection ends about twelve seconds
-/// after its peer has vanished, a handshake after about three seconds.
+/// even if this machine needs ten times the usual time to pull it. A connection ends about twelve
+/// seconds after its peer has vanished, a handshake after about three seconds.
 const QUICK: &str = "tcp.keepalive_time=2s tcp.keepalive_interval=2s \
     tcp.keepalive_probes=5 tcp.synack_retries=1";
 /// Number of simultaneous connections that use up the pool.

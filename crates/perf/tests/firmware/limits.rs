@@ -80,7 +80,8 @@ fn firmware_shows_the_limits_of_its_connections_to_curl() {
             let (_, alone) = fetch("/limits");
             assert_eq!(alone.matches("limits (sender): ").count(), 1, "{alone}");
             let slow = SlowReader::start("/data/100000000");
-            // The slow reader connects, and its send buffer is soon the limit most of the time.
+            // Once the slow reader has connected, the send buffer of its connection is soon the
+            // limit most of the time.
             let mut both = String::new();
             let is_named = wait_until(|| {
                 both = fetch("/limits").1;

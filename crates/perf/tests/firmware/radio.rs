@@ -37,8 +37,9 @@ const SLOWER: u32 = 10;
 /// Longest run of the test. It takes one to four minutes.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// The link of `experiments/nuttx.toml`, slower by [`SLOWER`]. In the simulator, 36 blocks carry 98 %
-/// of the goodput of a megabyte over this link, as over the experiment's.
+/// The link of `experiments/nuttx.toml`, slower by [`SLOWER`]. In the simulator, a pool of 36
+/// blocks reaches 98 % of the goodput of a pool of a megabyte over this link, and also over the
+/// experiment's link.
 fn radio() -> LinkModel {
     LinkModel {
         rate_bps: 11_000_000 / u64::from(SLOWER),
