@@ -27,13 +27,14 @@ pub struct Options<'a> {
     pub length: Option<usize>,
     /// Rate of a client's datagrams.
     pub rate: Rate,
-    /// The test is reversed: the server sends.
+    /// True if the test is reversed: the server sends.
     pub reverse: bool,
-    /// A TCP client sends no header, so that the server sends no answer to it.
+    /// True if a TCP client sends no header, so that the server does not answer with an
+    /// acknowledgement of the header.
     pub headerless: bool,
     /// Number of tests after which a server ends; 0 for a server that never ends.
     pub tests: u32,
-    /// Measures the stack depth of each turn. The measurement slows the turns.
+    /// True to measure the stack depth of each turn. The measurement slows the turns.
     pub measures_stack: bool,
 }
 

@@ -102,8 +102,8 @@ pub struct Lan9118 {
 }
 
 impl Lan9118 {
-    /// Resets the controller, sets its MAC address and turns it on. Returns `None` if it does not
-    /// answer.
+    /// Resets the controller, sets its MAC address and turns it on. Returns `None` if the
+    /// controller does not answer.
     pub fn start(mac: MacAddress) -> Option<Self> {
         HARDWARE_CONFIG.write(SOFT_RESET);
         let answers =

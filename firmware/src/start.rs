@@ -8,8 +8,8 @@ use core::arch::{asm, global_asm};
 use crate::{println, semihosting};
 
 // The first two words are the initial stack pointer and the entry point. Every later word is the
-// address of a fault's or an interrupt's handler. None is expected, so all are the same handler,
-// which reports a fault.
+// address of the handler of a fault or of an interrupt. Neither is expected, so all these words
+// are the address of one handler, which reports a fault.
 global_asm!(
     ".section .vectors, \"a\"",
     ".word stack_top",

@@ -3,8 +3,8 @@
 //!
 //! Rule: the first byte of the input selects the form of the following bytes. They are a whole
 //! file, the records after a valid header of a pcap or pcapng file, or frames. Four bytes precede
-//! each frame: its link type, its length, the length that was cut off, and the time since the
-//! previous frame.
+//! each frame: its link type, its length, the number of bytes that were cut off (in units of
+//! eight), and the time step from the previous frame, forwards or backwards.
 
 use std::io::Cursor;
 
@@ -16,8 +16,8 @@ use fullpipe_diagnose::{
     observe::ConnectionObserver,
 };
 
-/// Largest number of connections that are tracked at once. The number is small, so that some are
-/// ended early.
+/// Largest number of connections that are tracked at once. The number is small, so that some
+/// connections are ended early.
 const OPEN_MAX: usize = 8;
 
 const PCAP: [u8; 24] = [

@@ -48,7 +48,7 @@ impl<'a> Pictures<'a> {
         .checked()
     }
 
-    /// Collects the files about one connection of a capture that `arguments` request.
+    /// Collects the files that `arguments` request about one connection of a capture.
     ///
     /// # Errors
     /// Returns the errors of [`Pictures::new`].
@@ -157,7 +157,7 @@ impl<'a> Output<'a> {
     /// Collects the files that `arguments` request.
     ///
     /// # Errors
-    /// Fails if the ending of a name is not a format, or its folder does not exist.
+    /// Fails if a file's extension is not a known format, or a file's folder does not exist.
     pub fn new(arguments: &'a LabRunArguments, run: &[Experiment]) -> Result<Self, Failure> {
         let file = arguments.output.as_deref();
         has_folder(OUTPUT, file)?;

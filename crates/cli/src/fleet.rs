@@ -27,7 +27,7 @@ for name in ('fullpipe', 'pyarrow', 'duckdb'):
     if not found or not found.origin:
         sys.exit('has no package ' + name)";
 
-/// Runs the subcommand. It returns only if Python cannot run the package.
+/// Runs the subcommand. Returns only if Python cannot run the package.
 pub fn run(arguments: &FleetArguments) -> Result<(), Failure> {
     let python = env::var_os(PYTHON).unwrap_or_else(|| OsString::from("python3"));
     let probe = Command::new(&python)

@@ -1,4 +1,4 @@
-//! `fullpipe forward`: the flows of a TUN device through kernel sockets or a proxy.
+//! `fullpipe forward`: carries the flows of a TUN device through kernel sockets or a proxy.
 //!
 //! Rule: a wrong request is refused before the device is opened, and privileges are given up before
 //! the first packet is read. `fullpipe-netstack` carries the flows; this file prints about them.

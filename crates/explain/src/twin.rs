@@ -439,7 +439,7 @@ impl<'a> Twin<'a> {
         })?;
         let run: Foretold = run.ok_or(TwinFailure::Interrupted)?;
         self.work.add(run.played.steps);
-        // Take the result of the other run: a run that repeats another one ends early.
+        // Take the result of `like`: a run that repeats `like` ends early.
         if let Some(like) = like.filter(|_| run.is_known) {
             return Ok(Speed {
                 mbps: vec![like.mbps[number]],

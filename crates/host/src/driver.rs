@@ -74,9 +74,9 @@ impl Core {
         self.stack.next_timeout().is_some_and(|at| at <= now)
     }
 
-    /// Lets the stack write frames until it has none left, the turn has written the frames that
-    /// `stack.turn_budget` allows, or the batch has no room. If `must` is true, polls the stack
-    /// once even if nothing is due.
+    /// Lets the stack write frames until none is due, the frames of one turn
+    /// (`stack.turn_budget`) are written, or the batch has no room. If `must` is true, polls
+    /// the stack once even if nothing is due.
     pub(crate) fn transmit(&mut self, now: Instant, mut must: bool) {
         let has_leftovers = self.sending.as_ref().is_some_and(|batch| !batch.is_empty());
         let is_full = self.device_is_full || has_leftovers;
@@ -249,7 +249,7 @@ impl Driver {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes one call into the stack.
+    /// Makes one call into the stack, and sends the frames that result.
     pub(crate) fn call<R>(&self, call: impl FnOnce(&mut Stack, Instant) -> R) -> R {
         let mut core = self.lock();
         let now = self.now();

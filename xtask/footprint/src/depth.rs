@@ -2,8 +2,8 @@
 //! (painted) before a call, and the overwritten part is counted afterwards.
 //!
 //! Rule: the memory below the caller's frame is painted before each turn, so the result contains
-//! only the frames of `turn` and of the functions that it calls. The calls of the device among them
-//! take a few bytes.
+//! only the frames of `turn` and of the functions that it calls. Among these are the functions of
+//! the device, which take a few bytes.
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
 use core::{arch::asm, ptr};

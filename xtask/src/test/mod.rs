@@ -88,10 +88,11 @@ enum Step {
     Firmware,
 }
 
-/// Order of the steps: two lanes run at the same time, after the steps of the first.
+/// Order of the steps: the steps of `First` run first. Then the steps of the other two lanes run at
+/// the same time, those of one lane one after another.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lane {
-    /// Before the others, which use what these steps compile.
+    /// Steps before the other two lanes, which use what these steps compile.
     First,
     /// Steps that compile and compute.
     Computing,
@@ -287,7 +288,8 @@ fn without(off: &str) -> String {
 pub const ALL: &str = "--workspace --features fullpipe-host/tokio,xtask/tasks";
 
 /// Variable of the builds with the profile `release`: without optimisation across crates, the tests
-/// and the wheel are compiled in half the time, and the wheel uses the crates of the tests.
+/// and the wheel are compiled in half the time, and the wheel reuses the crates that were compiled
+/// for the tests.
 const NO_LTO: (&str, &str) = ("CARGO_PROFILE_RELEASE_LTO", "off");
 
 /// Parts of the names of the ignored tests that [`Step::Interop`] leaves out: those of

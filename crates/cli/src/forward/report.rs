@@ -29,7 +29,7 @@ pub fn limits(flows: &[FlowReport], totals: &FlowTotals, as_json: bool) -> Strin
     text
 }
 
-/// The numbers at the end.
+/// The totals that are printed at the end.
 pub fn totals(totals: &FlowTotals, as_json: bool) -> String {
     if as_json {
         let report = json!({

@@ -1,8 +1,8 @@
 //! The UDP client.
 //!
 //! Rule: a datagram leaves when it is due. A client that is late sends several datagrams at once,
-//! as many as the stack has room for. If it is more than a second late, it does not make up for the
-//! delay.
+//! as many as the stack has room for. A client that is more than a second late does not make up for
+//! the delay.
 
 use fullpipe::{Duration, Instant, Stack, UdpError, UdpId};
 

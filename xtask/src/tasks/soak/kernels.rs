@@ -52,7 +52,8 @@ pub fn run(first: u64, cases: u64) -> Result<()> {
 const AGREED: f64 = 0.95;
 
 /// Compares the three accounts of `cases` transfers from number `first` on, and prints their table.
-/// Each transfer writes its frames to the file `capture`, so those of the last one remain.
+/// Each transfer overwrites the file `capture` with its frames, so at the end the file contains the
+/// frames of the last transfer.
 ///
 /// # Errors
 /// Fails if this process may not create the namespaces and devices of the cases, or the three

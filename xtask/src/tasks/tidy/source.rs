@@ -13,8 +13,8 @@ use super::{Finding, RustFile};
 /// The crates that run on any platform: no standard library, no unsafe code.
 pub const CORE: [&str; 4] = ["wire", "pool", "tcp", "stack"];
 
-/// Folders and files that may use `unsafe`: for system calls, for the interface to C, and for the
-/// calls of a stack written in C, and for registers. Clippy requires a reason for each unsafe block.
+/// Folders and files that may use `unsafe`: for system calls, for the interface to C, for calls of
+/// a stack that is written in C, and for registers. Clippy requires a reason for each unsafe block.
 const UNSAFE_ALLOWED: [&str; 5] = [
     "crates/host/",
     "crates/capi/",
