@@ -71,8 +71,9 @@ impl fmt::Display for TestKind {
     }
 }
 
-/// Prints one line for the test, one line for the limits as a sender, one for the limits as a
-/// receiver, and one for the failure.
+/// Prints one line for the test, one for the counts at the peer, one for the limits as a
+/// sender, one for the limits as a receiver, and one for the failure. A line whose value is
+/// absent is left out.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

@@ -1,7 +1,7 @@
 //! Runs one row (a scenario of an experiment) on hosts of this machine's kernel: creates the hosts,
 //! runs and measures the row, and removes the hosts afterwards.
 //!
-//! Rule: the hosts exist only inside [`run_row`]. Accounts (time by limit) end before the sockets
+//! Rule: the hosts exist only while a row runs. Accounts (time by limit) end before the sockets
 //! are closed.
 
 use std::{

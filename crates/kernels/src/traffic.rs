@@ -1,8 +1,9 @@
 //! The applications of a row (a scenario of an experiment): each connection has a writing and a
 //! reading thread.
 //!
-//! Rule: the receiving thread decides which bytes count, by the time at which a read returned. A
-//! thread checks for the end of the row at least every [`POLL`](fullpipe_perf::POLL).
+//! Rule: the receiving thread decides which bytes count, by the time at which a read returned.
+//! Once a connection is open, its threads check for the end of the row at least every
+//! [`POLL`](fullpipe_perf::POLL).
 
 use std::{
     io,

@@ -18,7 +18,7 @@ impl<S> EachFamily<S> {
     /// Opens both sockets with `open`, which receives the unspecified address of a version.
     ///
     /// # Errors
-    /// The first error of `open`.
+    /// Returns the first error of `open`.
     pub fn of(open: impl Fn(IpAddr) -> io::Result<S>) -> io::Result<Self> {
         Ok(Self {
             v4: open(Ipv4Addr::UNSPECIFIED.into())?,

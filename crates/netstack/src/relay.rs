@@ -100,8 +100,8 @@ impl<'a> Copying<'a> {
         }
     }
 
-    /// Copies until the source has nothing to read or the sink is full. Ready once the source has
-    /// ended and the sink is closed.
+    /// Copies until the source has nothing to read, the sink is full, or other tasks must get
+    /// their turn. Ready once the source has ended and the sink is closed.
     fn poll<R: AsyncRead, W: AsyncWrite>(
         &mut self,
         context: &mut Context<'_>,

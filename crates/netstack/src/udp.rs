@@ -156,7 +156,8 @@ impl UdpFlows {
         self.opened.recv().await
     }
 
-    /// Returns the number of datagrams that were dropped because a queue was full.
+    /// Returns the number of datagrams that were dropped because a queue was full or a limit of
+    /// [`FlowLimits`] was reached.
     pub fn dropped(&self) -> u64 {
         self.shared.dropped.load(Ordering::Relaxed)
     }

@@ -80,8 +80,8 @@ impl Sockets for KernelSockets {
     fn connect(&self, remote: SocketAddr, options: &SocketOptions) -> io::Result<TcpStream> {
         let socket = self.stream(remote, options)?;
         socket.connect(&remote.into())?;
-        // Set the timeouts after connect(2), because a write timeout would also limit
-        // the handshake.
+        // Set the write timeout after connect(2), because it would also limit the
+        // handshake.
         socket.set_write_timeout(Some(POLL))?;
         Ok(socket.into())
     }

@@ -266,8 +266,8 @@ impl App<'_> {
     }
 }
 
-/// Runs the sending and the receiving application until everything has arrived, the user
-/// interrupts, or [`TIME`] is over.
+/// Runs the sending and the receiving application until everything has arrived,
+/// `is_stopped` returns true, or [`TIME`] is over.
 fn run_both<S: Send, R: Send>(
     app: &App<'_>,
     follower: Follower,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{relay_clock::RelaySide, udp::UdpFlow};
 
-/// Largest datagram in bytes, with room for the header of SOCKS5.
+/// Largest datagram in bytes, with room for the header of SOCKS5 with an IPv4 address.
 const DATAGRAM_MAX: usize = 65_535 + SOCKS_HEADER;
 
 impl Forwarder {
@@ -86,8 +86,8 @@ impl Forwarder {
 }
 
 /// Receives one datagram. Returns `None` if the socket turns out to be empty, or if the datagram's
-/// SOCKS5 header is malformed. The buffer has the size of the largest datagram only during the
-/// read, so that idle flows need no memory.
+/// SOCKS5 header is malformed or the header of a fragment. The buffer has the size of the largest
+/// datagram only during the read, so that idle flows need no memory.
 async fn receive<'a>(
     socket: &UdpSocket,
     buffer: &'a mut Vec<u8>,

@@ -19,7 +19,8 @@ use super::any_for;
 
 /// Longest answer of an HTTP proxy, in bytes.
 const ANSWER_MAX: usize = 8 << 10;
-/// Length of the header of a datagram through a SOCKS5 proxy. RFC 1928 §7.
+/// Length of the header of a datagram through a SOCKS5 proxy if the header has an IPv4 address. RFC
+/// 1928 §7.
 pub(super) const SOCKS_HEADER: usize = 10;
 
 /// The means by which targets are reached.

@@ -267,8 +267,8 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// Receives a TCP stream until the peer closes its direction.
 ///
 /// # Errors
-/// Fails if the connection was reset or failed; `TimedOut` if the peer is silent after the amount
-/// that it has announced.
+/// Fails if the connection was reset or failed; `TimedOut` if the peer is silent for too long
+/// after the amount that it has announced, or before the last byte of an amount in bytes.
 pub fn receive_stream(
     stream: &impl Stream,
     flow: &Flow,

@@ -33,7 +33,7 @@ pub use statistics::{Lateness, LiveDirection, LiveReport};
 
 /// Number of frames read from one device before the other device is read.
 const BATCH: usize = 64;
-/// Largest number of frames inside the link. If the link has more frames, no frame is read.
+/// Largest number of frames inside the link. While the link has this many frames, no frame is read.
 const HELD_MAX: u64 = 1 << 17;
 /// Waits shorter than this are skipped, and the devices are polled instead.
 const SPIN: Duration = Duration::from_micros(20);
