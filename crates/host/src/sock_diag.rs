@@ -2,7 +2,7 @@
 //!
 //! Rule: requests and answers are bytes, which this file does not interpret. If the kernel marks a
 //! dump as inconsistent, or a part of a dump was lost, the result says so, and the caller repeats
-//! the request. One buffer is used for all answers.
+//! the request. The same buffers are used for all answers.
 
 #[cfg(test)]
 mod tests;

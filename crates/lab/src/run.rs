@@ -1,10 +1,10 @@
 //! Runs an experiment in virtual time: one world (simulated network) for each row (scenario) and
 //! seed.
 //!
-//! Rule: every row has the same seeds and its own worlds, so rows differ only in what the file
-//! sets. Rows may run in parallel; the result does not depend on the number of threads. The caller
-//! receives a row as soon as this row, all rows above it and the baseline have run and are
-//! explained.
+//! Rule: every row begins with the same seed and has its own worlds, so rows differ only in what
+//! the file sets. Rows may run in parallel; the result does not depend on the number of threads.
+//! The caller receives a row as soon as this row, all rows above it and the baseline have run and
+//! are explained.
 
 use std::{
     fmt,

@@ -253,8 +253,8 @@ impl Ample {
     }
 }
 
-/// Searches a knob of the host while all other resources are `ample`. Returns `None` if the host's
-/// system has no such knob.
+/// Searches a knob of the host while all other resources are `ample`. Returns `None` if the knob
+/// is not searched ([`Searched::is_wanted`]).
 ///
 /// # Errors
 /// Returns the error of the run that failed.
