@@ -30,7 +30,8 @@ pub struct Answer {
     pub rows: Vec<Row>,
     /// The connections.
     pub connections: Connections,
-    /// The twin, a simulation that behaves like it, of the connection whose whole result was kept.
+    /// The twin of the connection whose whole result was kept: a simulation that behaves like this
+    /// connection.
     pub twin: Option<TwinAnswer>,
     /// True if no twin was wanted.
     is_quick: bool,
@@ -89,7 +90,7 @@ fn sources(given: &Bound<'_, PyAny>) -> PyResult<Vec<Source>> {
     Ok(vec![source(given)?])
 }
 
-/// Reads every source. The error has the name of the file.
+/// Reads every source. An error has the name of its source.
 fn read(
     sources: Vec<Source>,
     filter: Option<&FlowFilter>,

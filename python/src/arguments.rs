@@ -10,8 +10,8 @@ use pyo3::{prelude::*, types::PyMapping};
 
 use crate::errors;
 
-/// Returns the text of the value of the setting `name`: a text, a number or a truth value, of Python
-/// or of numpy.
+/// Returns the value of the setting `name` as text. The value is a text, a number or a truth value,
+/// of Python or of numpy.
 pub fn value_text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(text) = value.extract::<String>() {
         return Ok(text);

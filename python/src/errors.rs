@@ -14,8 +14,8 @@ use pyo3::{
     types::{IntoPyDict, PyDict},
 };
 
-/// Creates an exception of the class `class` about `subject`, the value of the attribute `name`. The
-/// message has both; `fix` alone if the subject is empty.
+/// Creates an exception of the class `class` about `subject`, the value of the attribute `name`.
+/// The message consists of the subject and `fix`, or of `fix` alone if the subject is empty.
 fn about(py: Python<'_>, class: &str, (name, subject): (&str, &str), fix: &str) -> PyErr {
     let message = match subject {
         "" => fix.to_string(),

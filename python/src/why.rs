@@ -227,7 +227,7 @@ impl Why {
 }
 
 impl Why {
-    /// Returns the ends of the connection whose whole result was kept.
+    /// Returns the names of the two ends of the connection whose whole result was kept.
     fn title(&self) -> String {
         self.0
             .connections

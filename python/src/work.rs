@@ -1,9 +1,9 @@
 //! Long work outside the GIL.
 //!
-//! Rule: the work runs on a thread of its own. The calling thread waits without the GIL; a few times
-//! a second it takes the GIL, runs Python's signal handlers and reports progress. If either raises an
-//! exception, such as KeyboardInterrupt, the work ends early, and the exception is raised
-//! afterwards.
+//! Rule: the work runs on a thread of its own. The calling thread waits without the GIL; a few
+//! times a second it takes the GIL, runs Python's signal handlers and reports progress. If a signal
+//! handler or the progress function raises an exception, such as KeyboardInterrupt, the work ends
+//! early, and the exception is raised afterwards.
 
 use std::{
     ops::ControlFlow,
@@ -14,14 +14,14 @@ use std::{
 
 use pyo3::prelude::*;
 
-/// Time between two looks at signals and progress.
+/// Time between two checks for signals and progress.
 const TICK: Duration = Duration::from_millis(50);
 
 /// State that the work and the waiting thread share.
 #[derive(Default)]
 pub struct Control {
     is_over: AtomicBool,
-    /// Bits of the finished share.
+    /// The share of the work that is finished, as the bits of an `f64`.
     share: AtomicU64,
 }
 

@@ -2,9 +2,9 @@
 //! arbitrary packets.
 //!
 //! Rule: the attacker is on the host's network; the client is 5 ms away. The link is Ethernet only
-//! in attacks that involve ARP or IPv6; in all other attacks it carries bare IPv4 packets. Work is counted in
-//! visited nodes of lists and trees, not in time, so an attack gives the same results on every
-//! machine. `attackers` and `forge` make the IP packets of an attack.
+//! in attacks that involve ARP or IPv6; in all other attacks the link carries bare IPv4 packets.
+//! Work is counted in visited nodes of lists and trees, not in time, so an attack gives the same
+//! results on every machine. `attackers` and `forge` make the IP packets of an attack.
 
 use std::{
     collections::VecDeque,
@@ -53,7 +53,7 @@ impl Network {
     }
 }
 
-/// The address in the IPv6 network of host, client and attacker whose last 64 bits are `number`.
+/// The address whose last 64 bits are `number`, in the IPv6 network of host, client and attacker.
 pub fn v6(number: u64) -> Ipv6Addr {
     Ipv6Addr::from_bits(0xfd << 120 | u128::from(number))
 }
@@ -177,7 +177,7 @@ impl End {
     }
 }
 
-/// A connection that the host serves.
+/// A connection that the host under attack serves.
 struct Served {
     id: ConnectionId,
     /// Bytes that the host has still to send; `None` if the host only reads.

@@ -13,7 +13,7 @@ use super::{
     forge::{ScriptedPeer, echo_request, fragment, icmp, tcp},
 };
 
-/// Packets that an attacker sends in a millisecond.
+/// Packets that an attacker sends in each step, which takes 1 ms or 50 ms.
 pub const RATE: u32 = 20;
 /// Number of scripted peers in an attack that makes the host hold memory.
 const CAMPERS: u16 = 32;
@@ -122,7 +122,7 @@ pub enum SackReport {
 }
 
 /// Largest distance in bytes from the ACK number to the newest SACK block. At a larger distance,
-/// the peer increases the ACK number by two. Used by `OneMore` and `AllSpurious` only.
+/// the peer increases the ACK number by two. Only `OneMore` and `AllSpurious` use this distance.
 const BACKLOG: u32 = 1_000;
 
 /// A peer that reads the host's payload in the smallest segments and SACKs single bytes.

@@ -1,8 +1,8 @@
 //! Packets made by hand, and a scripted peer that uses them.
 //!
-//! Rule: the IP, TCP and ICMP checksums are valid, so the host discards no packet for its
-//! checksum. A [`ScriptedPeer`] stores only numbers that it chose itself and numbers that it read
-//! from the host's segments.
+//! Rule: the IP, TCP and ICMP checksums are valid, so the host discards no packet because of a
+//! wrong checksum. A [`ScriptedPeer`] stores only numbers that it chose itself and numbers that it
+//! read from the host's segments.
 
 use std::net::Ipv4Addr;
 

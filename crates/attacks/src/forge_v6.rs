@@ -1,7 +1,7 @@
 //! IPv6 packets made by hand.
 //!
-//! Rule: the checksums of TCP and ICMPv6 are valid, so the host discards no packet for its
-//! checksum.
+//! Rule: the checksums of TCP and ICMPv6 are valid, so the host discards no packet because of a
+//! wrong checksum.
 
 use std::net::Ipv6Addr;
 

@@ -59,9 +59,9 @@ pub struct Row {
     pub retransmitted: u64,
     /// The main limit, its share of the lifetime, and the confidence in it.
     pub limit: Option<(SeenLimit, f64, Confidence)>,
-    /// Share of the lifetime of each limit.
+    /// For each limit, its share of the lifetime.
     pub shares: Shares<SeenLimit>,
-    /// Time and payload of each limit.
+    /// For each limit, its time and payload.
     pub account: Times<SeenLimit>,
     /// Seconds in which the sender had something to send and the path was not full.
     pub lost_s: f64,
@@ -151,7 +151,7 @@ impl Ord for ByTimeLost {
     }
 }
 
-/// Addresses, ports and initial sequence numbers. They are equal in all captures of a connection.
+/// Addresses, ports and initial sequence numbers, which are equal in all captures of a connection.
 type Identity = (FlowKey, [u32; 2]);
 
 fn identity(flow: &EndedFlow<ObservedConnection>) -> Option<Identity> {
@@ -215,9 +215,9 @@ impl ApartBy {
 /// Two rows that are probably one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Apart {
-    /// Number in the later capture.
+    /// The connection's number in the later capture.
     pub connection: u64,
-    /// Number in the earlier capture.
+    /// The connection's number in the earlier capture.
     pub earlier: u64,
     /// The reason.
     pub reason: ApartBy,
@@ -316,8 +316,9 @@ impl Connections {
 
     /// Returns a function that creates the analysis of each further connection of the current
     /// capture. The segments of the requested connection are kept, or those of the first connection
-    /// if none was requested. Segments of connections between the same addresses and ports are also
-    /// kept, until a second capture of this connection is found.
+    /// if none was requested. If an earlier capture contains that connection, the segments of all
+    /// connections between its addresses and ports are also kept, until a second capture of it is
+    /// found.
     pub fn analysis(&self) -> impl FnMut(&FlowKey) -> Follower + use<> {
         let mut number = self.before;
         let wanted = self.wanted.unwrap_or(1);

@@ -1,8 +1,8 @@
 //! The connections of captures as tables, for CSV, Parquet and Arrow.
 //!
-//! Rule: if the values of a column have a unit, the name of the column ends in that unit. In the tables of one
-//! connection, times are nanoseconds from the connection's first segment, and sequence numbers count from the initial
-//! sequence number.
+//! Rule: if the values of a column have a unit, the name of the column ends in that unit. In the
+//! tables of one connection, times are nanoseconds from the connection's first segment, and
+//! sequence numbers count from the initial sequence number.
 
 use fullpipe_diagnose::{
     capture::FlowEnding,

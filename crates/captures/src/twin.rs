@@ -18,16 +18,16 @@ const FIT: f64 = 0.3;
 pub struct TwinAnswer {
     /// Preset of the twin's hosts.
     pub preset: &'static str,
-    /// The twin with its explanation, or with the reason for which the twin gives no advice.
-    /// Without a twin, the reason for which the connection has none.
+    /// The twin with its explanation, or the twin with the reason for which it gives no advice.
+    /// Without a twin, the reason for which the connection has no twin.
     pub found: Result<(CaptureTwin, Result<Explanation, String>), String>,
 }
 
-/// Fits an experiment to the connection that [`Connections`] kept whole, and explains this twin. For
-/// each buffer, `recorded` says if a program set its size or if the system tunes the size up to a cap.
-/// Only a recording of the sockets shows this: without a recording `recorded` is `None`. Returns `None` if no
-/// connection was kept whole. After `progress` returned `ControlFlow::Break`, the answer has no twin
-/// or no explanation.
+/// Fits an experiment to the connection that [`Connections`] kept whole, and explains this twin.
+/// For each buffer, `recorded` says if a program set its size or if the system tunes the size up to
+/// a cap. Only a recording of the sockets shows this origin; without a recording, `recorded` has
+/// `None` for the buffer. Returns `None` if no connection was kept whole. After `progress` returned
+/// `ControlFlow::Break`, the answer has no twin or no explanation.
 pub fn twin(
     connections: &Connections,
     preset: &'static Preset,

@@ -1,9 +1,9 @@
 //! Finds levers (settings to change) of the hosts that help only together.
 //!
 //! Rule: a lever of the hosts is a resource (more of it limits the transfer less) or a rule
-//! (another value may help or harm). These combinations are tried: all resources, all resources with one
-//! rule, pairs of the levers that help most alone, and all levers that help alone. Levers are
-//! then removed from the best combination as long as nearly all of its gain ([`KEPT`]) remains.
+//! (another value may help or harm). These combinations are tried: all resources, all resources
+//! with one rule, pairs of the levers that help most alone, and all levers that help alone. Levers
+//! are then removed from the best combination as long as nearly all of its gain ([`KEPT`]) remains.
 
 use fullpipe_explain::{Change, Lever, LeverKind};
 

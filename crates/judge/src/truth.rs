@@ -99,7 +99,8 @@ impl Truth {
     }
 
     /// The changes of these levers together: first with each lever at an ample value, then with
-    /// each lever at twice its present value.
+    /// each lever at twice its present value (or at the ample value, if it has no such value).
+    /// `None` if a name is not the name of a lever.
     pub fn changes(&self, names: &[String]) -> Option<[Vec<Change>; 2]> {
         let levers: Option<Vec<&Lever>> = names.iter().map(|name| self.lever(name)).collect();
         let levers = levers?;

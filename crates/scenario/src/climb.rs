@@ -82,7 +82,7 @@ impl Climb {
         }
     }
 
-    /// Time from the start until the path was full; `None` if it never was.
+    /// Time from the start until the path was full; `None` if the path was never full.
     pub fn full_after_s(&self) -> Option<f64> {
         self.full_after.map(Duration::as_secs_f64)
     }

@@ -185,8 +185,8 @@ impl Amount {
         }
     }
 
-    /// Parses a number with its unit: `16K`, `10ms`, `5mbit`, `1%`, `0.01`. `1m` means a minute; a
-    /// caller for which `m` may mean 2²⁰ must refuse it first.
+    /// Parses a number with its unit: `16K`, `10ms`, `5mbit`, `1%`, `0.01`. `1m` means a minute. A
+    /// caller for which `m` may mean 2²⁰ must refuse such a text first.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let amount = |number, unit| Some(Self { number, unit });

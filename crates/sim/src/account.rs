@@ -42,12 +42,12 @@ impl DatagramAccount {
         self.at = now;
     }
 
-    /// Counts a datagram of `bytes` that was handed over.
+    /// Counts a datagram of `bytes` that the sender handed to its stack.
     pub(crate) fn sent(&mut self, bytes: u32) {
         self.sending.charge_bytes(bytes);
     }
 
-    /// Counts a datagram of `bytes` that was read.
+    /// Counts a datagram of `bytes` that the receiver read.
     pub(crate) fn read(&mut self, bytes: u32) {
         self.receiving.charge_bytes(bytes);
     }
@@ -63,19 +63,19 @@ impl DatagramAccount {
     }
 }
 
-/// A period in which a queue or a ring was full and dropped something.
+/// A period in which a receive queue or a receive ring was full and dropped entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow {
-    /// Time of the first drop.
+    /// Time of the first dropped entry.
     pub from: Instant,
     /// Time at which there was room again after the last drop; `None` if there has been no room
     /// since.
     pub until: Option<Instant>,
-    /// Number of drops.
+    /// Number of dropped entries.
     pub lost: u64,
 }
 
-/// The state of a queue or a ring.
+/// The state of a receive queue or a receive ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueLevel {
     /// Number of waiting entries.
@@ -94,9 +94,9 @@ pub(crate) struct QueueLevel {
 /// would have worked on the entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueueDemand {
-    /// Dropped entries that would still be waiting.
+    /// Number of dropped entries that would still be waiting if the queue had had room for them.
     owed: u64,
-    /// Idle time that has not yet been used to process entries of `owed`.
+    /// Idle time that has passed since the last entry of `owed` counted as processed.
     idle: Duration,
     lost: u64,
     most: u64,
@@ -150,7 +150,7 @@ impl QueueDemand {
         };
     }
 
-    /// Length of the longest queue that was needed so far.
+    /// Smallest capacity with which the queue would have dropped nothing so far.
     pub const fn most(&self) -> u64 {
         self.most
     }

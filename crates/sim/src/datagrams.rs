@@ -24,14 +24,14 @@ use crate::pattern::Pattern;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DatagramFlowId(pub(crate) usize);
 
-/// The rate at which datagrams are handed over.
+/// The rate at which the sender hands datagrams to its stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// The sender sends as fast as the stack accepts datagrams.
     Unpaced,
     /// The sender sends at a rate.
     Rate {
-        /// Bits of datagrams per second.
+        /// Bits of payload per second.
         bps: u64,
         /// Interval at which the sender wakes and sends every datagram that has become due. If the
         /// interval is zero, each datagram is sent at its due time.
@@ -44,9 +44,9 @@ pub enum Pace {
 pub struct DatagramPlan {
     /// Bytes of each datagram, at least 8.
     pub size: u32,
-    /// Rate at which the sender sends.
+    /// Rate at which the sender hands datagrams to its stack.
     pub pace: Pace,
-    /// Total amount; the last datagram is not shortened.
+    /// Total amount to send. The last datagram is not shortened, even if it exceeds the amount.
     pub amount: Amount,
 }
 

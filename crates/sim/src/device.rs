@@ -33,7 +33,7 @@ pub struct DeviceModel {
     /// Largest payload of a frame that the device cuts into segments, in bytes; 0 if the device
     /// cuts no frames. A device that cuts frames also computes checksums.
     pub super_segment: usize,
-    /// The device reports completions.
+    /// The device reports how many bytes it has sent (completions).
     pub reports_sent: bool,
     /// Merging of received segments, if any.
     pub merge: Option<Merge>,
@@ -84,7 +84,7 @@ pub struct SimDevice {
     /// The frame that the stack is writing.
     lent: Vec<u8>,
     sent: VecDeque<(Vec<u8>, TxMeta)>,
-    /// Segments left of the frame that is being cut.
+    /// Segments of the frame that is being cut, without those that the link has taken.
     cutting: VecDeque<Vec<u8>>,
     /// Length of the frame that is being cut.
     cutting_len: usize,
@@ -150,8 +150,8 @@ impl SimDevice {
         (self.arrived.len(), most)
     }
 
-    /// Merges an arriving frame, or puts it into the receive ring, which has room. If
-    /// `is_intact`, the stack need not verify the checksum of a frame that is not merged.
+    /// Merges an arriving frame, or puts it into the receive ring, which has room. If the device
+    /// does not merge, the stack need not verify the checksum of a frame that `is_intact`.
     pub fn deliver(&mut self, frame: Vec<u8>, is_intact: bool, now: Instant) {
         let meta = RxMeta {
             checksum_verified: is_intact,

@@ -58,8 +58,8 @@ impl TcpPacket {
 pub(crate) struct IpPacket<'a> {
     pub src: IpAddr,
     pub dst: IpAddr,
-    /// The protocol that the header names. An IPv6 header may name an extension header instead,
-    /// which is not read: only fragments have one.
+    /// The protocol that the header names. An IPv6 header may name an extension header instead.
+    /// Extension headers are not read; only fragments have them.
     pub protocol: Protocol,
     /// The packet is a fragment of an IPv4 packet.
     pub is_fragment: bool,

@@ -1,4 +1,4 @@
-//! The bytes that applications write, each determined by a key and its offset.
+//! The bytes that applications write. A key and the offset in the stream determine each byte.
 //!
 //! Rule: a lost, moved or repeated byte is detected. Any eight neighbouring bytes occur
 //! practically once in a stream, and a different key gives a different stream. Nothing is
@@ -16,11 +16,11 @@ pub struct Pattern {
 const WORD: u64 = 8;
 /// Factor of a word's index.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Words that are computed together, so that the compiler uses vector instructions.
+/// Number of words that are computed together, so that the compiler uses vector instructions.
 const LANES: usize = 4;
-/// Bytes of these words.
+/// Number of bytes in [`LANES`] words.
 const BLOCK: usize = LANES * WORD as usize;
-/// Bytes that are compared at once.
+/// Number of bytes that are compared at once.
 const COMPARED: usize = 256;
 
 impl Pattern {

@@ -1,8 +1,7 @@
 //! The fixed fields of a TCP segment on the wire, for counts.
 //!
-//! Rule: a segment is read exactly if [`Packet::parse`](crate::packet::Packet::parse) finds a
-//! segment, and with the same fields. Options are not read, because most counts do not need
-//! them.
+//! Rule: a segment is read if and only if [`Packet::parse`](crate::packet::Packet::parse) finds
+//! one, and both read the same fields. Options are not read, because most counts do not need them.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -99,7 +98,8 @@ impl Segment {
     }
 }
 
-/// The addresses of an IPv4 packet and the TCP segment in it, if it carries a whole one.
+/// The addresses of an IPv4 packet, and its TCP segment; `None` unless the packet carries a whole
+/// segment.
 fn segment_of_v4(packet: &[u8]) -> Option<([u128; 2], &[u8])> {
     let ip = packet.first_chunk::<{ Ipv4Header::LEN }>()?;
     let ip_head = usize::from(ip[0] & 0x0f) * 4;
@@ -113,7 +113,8 @@ fn segment_of_v4(packet: &[u8]) -> Option<([u128; 2], &[u8])> {
     is_plain.then_some((addresses, segment))
 }
 
-/// The addresses of an IPv6 packet and the TCP segment after its header, if there is one.
+/// The addresses of an IPv6 packet, and its TCP segment; `None` unless the segment directly follows
+/// the IPv6 header.
 fn segment_of_v6(packet: &[u8]) -> Option<([u128; 2], &[u8])> {
     let (ip, rest) = packet.split_first_chunk::<{ Ipv6Header::LEN }>()?;
     let is_plain = ip[0] >> 4 == 6 && ip[6] == TCP;

@@ -49,7 +49,8 @@ pub struct WorldSummary {
 const PATIENCE: Duration = Duration::from_secs(20 * 120);
 /// Virtual time by which every flow must be over.
 const LIVENESS: Deadline = Deadline::secs(24 * 3_600);
-/// Time by which the stacks must have freed every connection without an application.
+/// Time after the last flow within which the stacks must free every connection without an
+/// application.
 const AFTERLIFE: Duration = Duration::from_secs(3_600);
 
 /// Runs the planned world to its end, with every checker.

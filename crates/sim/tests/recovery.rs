@@ -217,9 +217,10 @@ fn a_retransmission_lost_at_the_end_costs_a_probe_and_no_timeout() {
 /// The impairment of a sender's payload.
 #[derive(Clone, Copy, Debug)]
 enum Impairment {
-    /// The payload of half a second is delayed, and then arrives in order and all at once.
+    /// The payload that the sender sends in half a second is delayed, and then arrives in order and
+    /// all at once.
     Delayed,
-    /// The payload of half a second never arrives.
+    /// The payload that the sender sends in half a second never arrives.
     Lost,
 }
 

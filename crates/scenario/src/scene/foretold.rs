@@ -33,7 +33,8 @@ const STEADY: f64 = 0.02;
 pub struct Part {
     /// Share of the first flow's bytes, or of its duration.
     pub share: f64,
-    /// Bytes of the first flow after which the run may end, once `least_s` has passed.
+    /// The run may end before its `share` is reached: once the first flow has carried this number
+    /// of bytes and `least_s` has passed.
     pub most_bytes: u64,
     /// The number of bytes does not end the run before this time, in seconds, because a transfer
     /// that has just begun has no steady rate.
@@ -239,7 +240,7 @@ enum CutEnding {
     Over,
     /// The part to simulate has been simulated.
     Cut,
-    /// The run repeats the known run.
+    /// The samples equal those of the first half of the known run, an earlier run of the same row.
     Known,
 }
 

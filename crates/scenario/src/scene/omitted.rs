@@ -23,8 +23,8 @@ pub(super) struct Omitted {
     pub sender: Times<Limit>,
     /// Time charged to each limit of the receivers.
     pub receiver: Times<ReceiveLimit>,
-    /// Bytes read by each connection, and the time of its last read; `until` if it had read
-    /// nothing.
+    /// Bytes read by each connection, and the time of its last read; the time is `until` if the
+    /// connection had read nothing.
     read: Vec<(u64, Instant)>,
     /// Time for which each direction of each link was in use.
     link_busy: Vec<[Duration; 2]>,
@@ -63,9 +63,9 @@ impl Omitted {
     }
 
     /// Time from which connection `number` is counted: the later of `start` and its last read
-    /// before the measurement starts. If it had read nothing, the start of the measurement replaces
-    /// the last read. All counted payload therefore arrived within the counted time, and no rate
-    /// exceeds the path's rate.
+    /// before the measurement starts. If the connection had read nothing, the start of the
+    /// measurement replaces the last read. All counted payload therefore arrived within the counted
+    /// time, and no rate exceeds the path's rate.
     pub fn from(&self, number: usize, start: Instant) -> Instant {
         let read = self.read.get(number);
         read.map_or(start, |(_, last)| start.max(*last))

@@ -1,7 +1,7 @@
 //! The interface between an application and its connection.
 //!
-//! Rule: an application sees its connection only through [`Socket`]; the simulator
-//! and the tests each provide one.
+//! Rule: an application sees its connection only through [`Socket`]. The simulator has one
+//! implementation of `Socket`, and the tests have another.
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::SocketOption;
@@ -22,8 +22,8 @@ pub trait Socket {
     /// The current time.
     fn now(&self) -> Instant;
 
-    /// Writes the next `len` bytes of the pattern, or as many as the stack accepts.
-    /// Returns the number of bytes accepted; 0 means that the send buffer is full.
+    /// Writes the next `len` bytes of the test pattern (`pattern.rs`), or as many as the stack
+    /// accepts. Returns the number of bytes accepted; 0 means that the send buffer is full.
     fn write(&mut self, len: u64) -> u64;
 
     /// Changes a setting of the connection.

@@ -1,9 +1,9 @@
 //! The applications of a connection.
 //!
 //! Rule: an application decides how many bytes are written and read and when, never their values.
-//! The [`Socket`] writes the pattern and verifies every byte read, so each application checks
-//! delivery. An application runs after an event on its connection, and at the time that its last
-//! run returned.
+//! The [`Socket`] writes bytes of a known pattern and verifies every byte read, so each application
+//! checks delivery. An application runs after an event on its connection, and at the time that its
+//! last run returned.
 
 mod interface;
 mod query;

@@ -40,8 +40,8 @@ impl Checks {
         }
     }
 
-    /// Blocks and connections of a host that may be checked in each step, on average; `None` if
-    /// they are not checked.
+    /// Number of blocks and connections of a host that may be checked in each step, on average;
+    /// `None` if neither is checked.
     pub const fn each_step(self) -> Option<u32> {
         match self {
             Self::Whole => Some(64),

@@ -5,9 +5,9 @@
 //! arrival. An ACK that counts has no payload, and its sequence number is exactly the next one that
 //! the host expects. Its timestamp is not older, and its acknowledgment number is not lower, than
 //! in any other ACK that has arrived. Ranges that are acknowledged or SACKed by an ACK that counts
-//! are known to have arrived. If the number of a later ACK lies inside a SACKed range, the peer has
-//! discarded payload, and the host must no longer rely on earlier SACK blocks (RFC 2018 §8). From
-//! then on, only the SACK blocks of that later ACK count.
+//! are known to have arrived. If the acknowledgment number of a later ACK lies inside a SACKed
+//! range, the peer has discarded payload, and the host must no longer rely on earlier SACK blocks
+//! (RFC 2018 §8). From then on, only the SACK blocks of that later ACK count.
 //!
 //! Probes need no exception: a zero-window or keepalive probe carries no payload that is
 //! known to have arrived, and a tail loss probe is sent only when nothing is SACKed.

@@ -1,9 +1,10 @@
 //! Checks that a connection with work to do is not silent longer than its timers
 //! allow.
 //!
-//! Rule: while payload waits, either a timer runs, or the application or the device must act. A
-//! sender that only its timers can wake hands a segment to the device within the longest timeout.
-//! This segment may then wait in the device behind segments of other connections.
+//! Rule: while payload waits, either a timer runs, or the application or the device must act. If
+//! only its timers can wake a sender, the sender hands a segment to the device within the longest
+//! of these timeouts. This segment may then wait in the device behind segments of other
+//! connections.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, TcpConfig};
@@ -21,7 +22,7 @@ pub struct ConnectionView {
     pub waits_since: Instant,
     /// Time at which the stack wants to be woken.
     pub timer: Option<Instant>,
-    /// The host's processor is working, and may send next.
+    /// The host's processor is working; when it is done, the host may send.
     pub is_busy: bool,
     /// The host's device must act next: it is full, or the stack waits until the device has sent
     /// frames.

@@ -11,7 +11,7 @@ use fullpipe_wire::TcpFlags;
 use super::Violation;
 use crate::packet::TcpPacket;
 
-/// The state of one end of a connection, from the segments that it sent.
+/// The state of one end of a connection, as the segments that this end sent show it.
 #[derive(Clone, Copy, Debug, Default)]
 struct EndState {
     /// Initial sequence number of this end.

@@ -75,7 +75,8 @@ impl PureAck {
     }
 }
 
-/// The addresses of a packet, and the TCP segment in it, if it carries a whole one.
+/// The addresses of the packet in `frame`, and its TCP segment; `None` unless the packet carries a
+/// whole segment.
 fn addresses_and_segment(frame: &[u8]) -> Option<(&[u8], &[u8])> {
     let packet = frame.get(ETHERNET_HEADER_LEN..)?;
     let word = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
@@ -95,8 +96,8 @@ fn addresses_and_segment(frame: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 impl AckThinning {
-    /// Puts `frame` at the end of `line`. Returns the length of the ACK that it replaced, if it
-    /// replaced one.
+    /// Puts `frame` at the end of `line`. If `frame` replaces a waiting ACK, returns the length of
+    /// that ACK.
     pub(super) fn join(self, line: &mut FrameQueue, frame: Vec<u8>, now: Instant) -> Option<usize> {
         let joining = PureAck::of(&frame).filter(|_| self.every > 1);
         let replaced = joining.and_then(|joining| {

@@ -109,7 +109,8 @@ impl CodelState {
         }
     }
 
-    /// Takes the first frame. Returns the frame, and true if it may be dropped. §5.6.
+    /// Takes the first frame from the queue. Returns the frame, and true if the frame may be
+    /// dropped. §5.6.
     fn dodeque(
         &mut self,
         model: Codel,

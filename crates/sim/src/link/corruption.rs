@@ -16,8 +16,8 @@ use super::frame::{ETHERNET_HEADER_LEN, IPV4, IPV6};
 pub(super) struct Corruption(pub Rng);
 
 impl Corruption {
-    /// Flips bits in `frame` with this probability, if the frame carries IPv4. Returns
-    /// true if a bit was flipped.
+    /// Flips bits in `frame` with this probability, if the frame carries IPv4 or IPv6. Returns true
+    /// if a bit was flipped.
     pub fn strike(&mut self, frame: &mut [u8], probability: f64) -> bool {
         if probability <= 0.0 || !self.0.chance(probability) {
             return false;
@@ -43,8 +43,8 @@ impl Corruption {
 }
 
 /// Returns true if the checksum of an IPv6 packet's payload covers this byte of the packet. The
-/// checksum covers the payload, and of the header the length, the next header and the addresses
-/// (RFC 8200 §8.1).
+/// checksum covers the payload, and these fields of the IPv6 header: length, next header and
+/// addresses (RFC 8200 §8.1).
 const fn is_covered(place: usize) -> bool {
     !matches!(place, 0..=3 | 7)
 }

@@ -43,7 +43,7 @@ pub struct LinkCounters {
     pub longest_queue: usize,
     /// Largest number of bytes that waited in the queue at one time.
     pub longest_queue_bytes: u64,
-    /// Time that the frames put on the wire had waited in the queue, added up.
+    /// Sum of the times that the frames put on the wire had waited in the queue.
     pub waited: Duration,
     /// Longest time that a frame put on the wire had waited in the queue.
     pub longest_wait: Duration,

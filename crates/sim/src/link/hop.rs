@@ -1,6 +1,6 @@
 //! A hop in the middle of the path with a smaller MTU than both ends.
 //!
-//! Rule: the hop drops a packet that is too long and may not be fragmented. It then sends the
+//! Rule: the hop drops a packet that is too long and may not be fragmented. The hop then sends the
 //! message of RFC 1191 §4 or RFC 4443 §3.2 or, as a black hole, nothing. An IPv4 packet without DF
 //! passes unfragmented, because the receiver would reassemble the fragments anyway. No router
 //! fragments an IPv6 packet.
@@ -15,7 +15,8 @@ use super::frame::ETHERNET_HEADER_LEN;
 
 /// Bytes of the dropped IPv4 packet's payload that an error quotes. RFC 792.
 const QUOTED_PAYLOAD: usize = 8;
-/// Longest ICMPv6 error, IPv6 header included: the smallest MTU. RFC 4443 §2.4 (c).
+/// Longest ICMPv6 error, IPv6 header included: the smallest MTU that IPv6 allows. RFC 4443 §2.4
+/// (c).
 const MOST_V6: usize = fullpipe_wire::ipv6::MIN_MTU;
 
 /// A hop with a smaller MTU than the link around it.

@@ -264,9 +264,9 @@ impl World {
         self.family = family;
     }
 
-    /// Gives two hosts each other's MAC address for the IP version in use, as after earlier traffic.
-    /// Without this call their first connection begins with ARP or neighbour discovery. With IPv6,
-    /// each host first sends an answer that the other does not need.
+    /// Gives two hosts each other's MAC address for the IP version in use, as after earlier
+    /// traffic. Without this call their first connection begins with ARP or neighbour discovery.
+    /// With IPv6, each host first sends an answer that the other does not need.
     pub fn acquaint(&mut self, one: HostId, other: HostId) {
         for (host, peer) in [(one, other), (other, one)] {
             let frame = match [host, peer].map(|host| self.address_in_use(host)) {

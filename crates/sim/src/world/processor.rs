@@ -74,7 +74,7 @@ impl World {
         cpu.is_some_and(|cpu| cpu.is_busy(self.now))
     }
 
-    /// Starts work of this cost. Returns false if it costs nothing.
+    /// Starts work of this cost. Returns false if the work costs nothing.
     fn spend(&mut self, id: HostId, cost: impl FnOnce(&CpuModel) -> Duration) -> bool {
         let Some(cpu) = &mut self.hosts[id.0].cpu else {
             return false;
@@ -88,7 +88,7 @@ impl World {
         true
     }
 
-    /// Lets the stack read the frame that was handed over, and make at most one frame. Returns
+    /// Lets the stack read the frame that the device handed up, and make at most one frame. Returns
     /// true if the stack did at least one of the two.
     fn one_turn(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let turned = self.turn(id)?;

@@ -4,7 +4,7 @@
 use super::*;
 use crate::link::{Codel, EcnThreshold, FrameLoss};
 
-/// 20 Mbit/s and a round trip of 20 ms: 50 KB in flight.
+/// 20 Mbit/s and a round trip of 20 ms: a bandwidth-delay product of 50 KB.
 fn bottleneck() -> LinkModel {
     LinkModel {
         rate_bps: 20_000_000,
