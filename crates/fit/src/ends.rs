@@ -27,8 +27,8 @@ const AMPLE: u64 = 8;
 const FIRST_BUFFER: u64 = 16_384;
 /// Bytes of a block of packet memory.
 const BLOCK: u64 = 2_048;
-/// The receive buffer counts as constant if the first tenth of the windows reaches this share of the
-/// largest window.
+/// The receive buffer counts as constant if the first tenth of the windows reaches this share of
+/// the largest window.
 const CONSTANT: f64 = 0.9;
 /// A program set the size of a constant buffer if windows stay below this share of the first window
 /// of a tuned buffer.
@@ -87,9 +87,9 @@ fn options(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds the size of the send buffer if the bytes in flight show the size. If they show only that it
-/// is larger than the preset's, adds an ample size. Returns the size in bytes, on Linux including
-/// the kernel's overhead per segment.
+/// Adds the size of the send buffer if the bytes in flight show the size. If they do not show it,
+/// but more than half of the preset's size was in flight, adds an ample size. Returns the size in
+/// bytes, on Linux including the kernel's overhead per segment.
 fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let config = plan.preset.config();
     let own = config.tcp.send_buffer.max(config.tcp.send_buffer_max);
@@ -181,7 +181,7 @@ pub fn send_bounds(most: u64) -> String {
 
 /// Bytes in flight when the send buffer was full: the 90th percentile over the segments that were
 /// sent while the account (time by limit) names the send buffer as the limit. Returns `None` if
-/// this limit was short, or if these bytes filled the receive window.
+/// this limit applied for a short time only, or if these bytes filled the receive window.
 fn plateau(evidence: &Evidence<'_>) -> Option<u64> {
     let limit = SeenLimit::from(Limit::SendBuffer);
     if evidence.share(&[Limit::SendBuffer]) < SHOWS {
@@ -208,7 +208,7 @@ fn plateau(evidence: &Evidence<'_>) -> Option<u64> {
     (!is_window).then_some(peak)
 }
 
-/// Adds the receive buffer. Returns its size.
+/// Adds the size of the receive buffer, and returns it in bytes.
 fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let config = plan.preset.config();
     let own = u64::from(config.tcp.receive_buffer.max(config.tcp.receive_buffer_max));
@@ -234,7 +234,7 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let is_linux = plan.preset.name == "linux";
     let sized = sizes::of_receive_buffer(evidence, largest);
     // If a receiver tunes its buffer and its window stops growing below the preset's cap, the
-    // receiver's own cap is probably lower.
+    // receiver's own cap is probably lower than the preset's.
     if is_linux && sized == SizedBy::Autotuning && (limits || is_set) && buffer < own {
         let why =
             format!("{why}; a receiver whose program sets SO_RCVBUF has a smaller window scale");
@@ -387,8 +387,8 @@ fn pacing_rate(plan: &mut Plan, evidence: &Evidence<'_>) {
 
 /// Disables Nagle's algorithm if partial segments left while others were in flight. Linux delays a
 /// partial segment only while another partial segment is in flight (Minshall's variant), so on
-/// Linux only two partial segments in flight show that the algorithm is off. Otherwise the value
-/// for Linux is only assumed.
+/// Linux only two partial segments in flight show that the algorithm is off. If only full segments
+/// were in flight with each partial segment, the value for Linux is only assumed.
 fn partial_segments(plan: &mut Plan, evidence: &Evidence<'_>) {
     let new: Vec<_> = evidence.trace.new_segments().collect();
     let Some((_, all)) = new.split_last() else {

@@ -11,14 +11,14 @@ use crate::{
     plan::{Basis, Plan, micros_value},
 };
 
-/// The queue counts as full at a loss if one of the last four round trips had at least this share
-/// of the longest wait.
+/// The queue counts as full at a loss if one of the last four round trips exceeds the smallest one
+/// by at least this share of the longest wait.
 const FULL: f64 = 0.5;
 /// Shortest wait that shows a queue, in transmission times of full frames.
 const QUEUE_FRAMES: f64 = 4.0;
 /// Shortest wait that shows a queue, as a multiple of the smallest round trip.
 const QUEUE_TRIPS: f64 = 0.05;
-/// Largest number of segments between two losses of one burst.
+/// Largest distance between two losses of one burst, in full segments.
 const NEAR: u64 = 3;
 /// Losses count as bursts if a burst has at least this many on average.
 const BURST: f64 = 1.5;
@@ -57,7 +57,7 @@ pub fn are_in_full_queue(evidence: &Evidence<'_>, rate_bps: f64) -> bool {
     has_queue(evidence, rate_bps) && in_queue * 2 > lost.len()
 }
 
-/// Time and position of retransmissions: the first ones, as many as there were losses.
+/// Time and position of the first retransmissions, as many of them as there were losses.
 fn lost(evidence: &Evidence<'_>) -> Vec<(u64, u64)> {
     let data = evidence.observed.data();
     let count = (data.lost_before_tap + data.lost_after_tap) as usize;
@@ -67,9 +67,9 @@ fn lost(evidence: &Evidence<'_>) -> Vec<(u64, u64)> {
     found
 }
 
-/// Returns the payload of the longest segment that arrives, if longer ones never arrive. Returns
-/// `None` if four full segments or more had arrived before the longer ones were lost, because a
-/// sender may also try shorter segments after an outage.
+/// Returns the payload of the longest segment that arrives, if longer segments never arrive.
+/// Returns `None` if four full segments or more had arrived before the longer ones were lost,
+/// because a sender may also try shorter segments after an outage.
 pub fn hole(evidence: &Evidence<'_>) -> Option<u64> {
     let mut episodes = evidence.observed.episodes.iter();
     let hole = episodes.find(|one| one.kind == EpisodeKind::MtuHole)?;

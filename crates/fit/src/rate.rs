@@ -8,7 +8,8 @@
 
 use crate::trace::{Sent, Trace};
 
-/// ACKs of a train after the first ACK: of a long train, and of a short train for short flights.
+/// Number of ACKs after the first ACK of a train: in a long train, and in a short train, which even
+/// a short flight gives.
 const ACKS: [usize; 2] = [4, 2];
 /// If at least this many trains agree on a rate, the rate is trusted.
 const STRONG: usize = 8;
@@ -24,12 +25,12 @@ const JUMP: u64 = 2;
 const TICK: u64 = 1_000_000;
 /// Smallest number of trains that show a rate.
 const FEWEST: usize = 2;
-/// ACKs had queued behind each other if the time between the first and the last ACK of a train,
-/// divided by the same time of its segments, is less than this.
+/// ACKs had queued behind each other if the time from the first to the last ACK of a train, divided
+/// by the time in which the acknowledged segments left, is less than this.
 const COMPRESSED: f64 = 0.9;
 /// Smallest ratio of the path's rate to the goodput.
 const OF_GOODPUT: f64 = 0.95;
-/// Smallest ratio of the path's rate to the highest rate of a train.
+/// Smallest ratio of the path's rate to the second-highest rate of a train.
 const OF_HIGHEST: f64 = 0.5;
 /// Smallest number of trains of equal rate that show the path's rate.
 const CLUSTER: usize = 3;
@@ -63,7 +64,7 @@ pub fn forward(trace: &Trace, mss: u32) -> Option<PathRate> {
     Some(better.map_or(rate, |(rate, _)| rate))
 }
 
-/// The rate that trains with `acks` ACKs after the first one show, and the number of trains with
+/// The rate that trains with `acks` ACKs after the first ACK show, and the number of trains with
 /// this rate.
 fn by_trains(trace: &Trace, mss: u32, acks: usize) -> Option<(PathRate, usize)> {
     let (mut shown, mut all) = trains(trace, mss, acks);
@@ -173,8 +174,8 @@ impl<'a> Sends<'a> {
         }
     }
 
-    /// Upper bound on the time in which the bytes between two positions left the sender; `None` if some
-    /// of them were retransmitted.
+    /// Upper bound on the time in which the bytes between two positions left the sender; `None` if
+    /// some of these bytes were retransmitted.
     fn span(&mut self, from: u64, to: u64) -> Option<u64> {
         while self.sent.get(self.from)?.end <= from {
             self.from += 1;

@@ -97,7 +97,8 @@ pub fn pace(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     true
 }
 
-/// The longest time with a closed window; `None` if it is too short for a pause of the reader.
+/// Begin and end of the longest time with a closed window; `None` if this time is too short for a
+/// pause of the reader.
 fn pause(evidence: &Evidence<'_>, windows: &[(u64, u64, u64)]) -> Option<(u64, u64)> {
     let mut closed: Option<u64> = None;
     let (mut all, mut longest) = (0, None::<(u64, u64)>);

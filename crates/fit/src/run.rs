@@ -62,8 +62,8 @@ impl Place {
     }
 }
 
-/// Runs `setup`, and captures the run at `place`. The figures are those of the first `bytes` bytes of
-/// payload.
+/// Runs `setup`, and captures the run at `place`. The figures are those of the first `bytes` bytes
+/// of payload.
 ///
 /// # Errors
 /// Fails if a checker of the simulator found a violation, or the user interrupted the run.

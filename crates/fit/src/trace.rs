@@ -180,7 +180,7 @@ impl Waits {
         let Some(first) = self.first else { return 0 };
         let late = lateness(first, (at_ns, tsval)).saturating_sub(self.least);
         // The reference is the segment with the smallest difference. It may have left at the end of
-        // its tick, so the others may seem late by up to a tick, which is subtracted.
+        // its tick, so the other segments may seem late by up to a tick, which is subtracted.
         late.saturating_sub(TICK).max(0) as u64
     }
 }
@@ -200,7 +200,7 @@ struct Once {
     left: u64,
     /// Payload of the segment.
     len: u64,
-    /// The segment was not retransmitted.
+    /// True if the segment was not retransmitted.
     is_once: bool,
 }
 
@@ -222,7 +222,7 @@ struct Reader {
     once: Vec<Once>,
     /// Computes the time that a segment waited in queues before the tap.
     waits: Waits,
-    /// Only SYNs were seen so far.
+    /// True while only SYNs were seen.
     is_opening: bool,
 }
 

@@ -192,9 +192,9 @@ impl Fitter<'_> {
         Ok(())
     }
 
-    /// Returns the candidate with the least misfit among those that reproduce the capture, or among all
-    /// candidates if none reproduces it. Later candidates have more changes, so a later candidate is
-    /// preferred only if its score is better by [`SIMPLER`].
+    /// Returns the candidate with the least misfit (difference from the capture) among those that
+    /// reproduce the capture, or among all candidates if none does. Later candidates have more
+    /// changes, so a later candidate is preferred only if its score is better by [`SIMPLER`].
     fn best(&self) -> &Tried {
         let best = self.tried.iter().reduce(|best, tried| {
             let [own, other] = [tried, best].map(|one| one.compared.is_reproduced());
@@ -315,7 +315,7 @@ impl CaptureTwin {
         values.find(|value| is_guess(value) && is_changed(value))
     }
 
-    /// Removes the advice if its gain does not exceed the possible error of the twin.
+    /// Removes advice whose gain is smaller than [`WORTH`] plus the twin's error of goodput.
     fn without_small_gain(&self, explained: Explanation) -> Explanation {
         let own = self.played.measured.first_flow_mbps(self.setup.flow());
         let least = own * (1.0 + WORTH + self.compared.goodput_error.abs());
@@ -390,8 +390,8 @@ fn is_response_to_losses(guess: &FittedValue, explained: &Explanation) -> bool {
     guess.set == "sender.tcp.congestion" && explained.fault.is_some()
 }
 
-/// Names the path's impairment first, and the setting of a host that reduces its cost second, if
-/// removing the impairment saves more time than the setting does.
+/// Names the path's impairment first, and the setting of a host that reduces the cost of the
+/// impairment second, if removing the impairment saves more time than the setting does.
 fn fault_first(mut explained: Explanation) -> Explanation {
     if let Some(fault) = explained.fault.as_ref().filter(|fault| fault.is_most) {
         let host = first_sentence(&explained.parts.limited_by);

@@ -46,7 +46,8 @@ pub struct DatagramPlan {
     pub size: u32,
     /// Rate at which the sender hands datagrams to its stack.
     pub pace: Pace,
-    /// Total amount to send. The last datagram is not shortened, even if it exceeds the amount.
+    /// Total amount to send. The last datagram is not shortened, even if the total then exceeds the
+    /// amount.
     pub amount: Amount,
 }
 

@@ -35,7 +35,7 @@ pub struct TimeCounters {
 /// The clock of a capture.
 #[derive(Debug)]
 pub(super) struct Clock {
-    /// The time of the capture that was accepted last.
+    /// The last time in the capture that was accepted, before it was changed.
     raw_ns: Option<i64>,
     /// Largest time returned.
     now_ns: i64,

@@ -75,7 +75,8 @@ pub fn mark_lost(connection: &mut Connection) {
     lost::find(connection);
 }
 
-/// Sequence number of an end's SYN. If no SYN was seen, the number before the first byte seen.
+/// Sequence number of an end's SYN. If no SYN was seen, the number before the first byte that the
+/// capture shows as sent or acknowledged.
 fn initial(segments: &[Noted], end: End) -> u32 {
     let own = || segments.iter().filter(|one| one.from == end);
     if let Some(syn) = own().find(|one| one.flags.contains(TcpFlags::SYN)) {
@@ -103,7 +104,7 @@ struct Reader<'a> {
     next: Option<u32>,
     /// Round trips of this end's segments.
     trips: RoundTrips,
-    /// End of the last timeout whose retransmission was seen.
+    /// End of the last timeout episode whose retransmission was seen.
     timeout_at: u64,
 }
 

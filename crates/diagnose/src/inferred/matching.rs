@@ -50,8 +50,9 @@ impl<'a> Matched<'a> {
             if !is_copy {
                 found = matched.nearest(candidates, expected_ns, frame.at_ns);
             }
-            // Look among all frames if the damaged frame equals no unmatched frame. `candidates`
-            // may have entries, because damage may make a frame equal to another one.
+            // If the damaged frame equals no unmatched frame, look for an unmatched frame that
+            // differs in a few bytes. `candidates` may have entries, because damage may make a
+            // frame equal to another one.
             if found.is_none() && frame.is_damaged && !is_copy {
                 found = matched.damaged(frame, expected_ns);
             }

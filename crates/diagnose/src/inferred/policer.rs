@@ -28,7 +28,8 @@ pub struct Bucket {
     pub bytes_ns: f64,
     /// Frames were lost when at least this number of bytes was missing from a full bucket.
     pub burst_bytes: f64,
-    /// For each frame sent, the bytes that are missing from a full bucket after this frame.
+    /// For each frame sent, the bytes that are missing from a full bucket if this frame takes its
+    /// tokens.
     pub missing: Vec<f64>,
 }
 
@@ -58,8 +59,8 @@ pub fn fit(matched: &Matched<'_>, lost: &[usize]) -> Option<Bucket> {
     })
 }
 
-/// Rates at which frames passed between two losses, in bytes per nanosecond. If the bucket was
-/// never full between these losses, the rate is the bucket's.
+/// Quantiles of the rates at which frames passed between two losses, in bytes per nanosecond. If
+/// the bucket was never full between these losses, the rate is the bucket's.
 fn rates(matched: &Matched<'_>, lost: &[usize]) -> Vec<f64> {
     let mut passed = Vec::with_capacity(lost.len());
     let (mut bytes, mut place) = (0_u64, 0);
@@ -91,8 +92,8 @@ fn rates(matched: &Matched<'_>, lost: &[usize]) -> Vec<f64> {
     rates
 }
 
-/// For each frame sent, the bytes that are missing from a full bucket of this rate after this
-/// frame.
+/// For each frame sent, the bytes that are missing from a full bucket of this rate if this frame
+/// takes its tokens. Only frames that arrived really take tokens.
 fn missing(matched: &Matched<'_>, bytes_ns: f64) -> Vec<f64> {
     let (mut level, mut at_ns) = (0.0_f64, 0);
     let mut missing = Vec::with_capacity(matched.sent.len());

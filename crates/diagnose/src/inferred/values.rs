@@ -9,7 +9,8 @@ use super::acks::AckPath;
 pub enum Confidence {
     /// Likely: other explanations are possible.
     Low,
-    /// Nearly certain: by chance, such an observation occurs less than once in several hundred cases.
+    /// Nearly certain: by chance, such an observation occurs less than once in several hundred
+    /// cases.
     High,
 }
 

@@ -24,8 +24,8 @@ pub struct Missed {
 }
 
 impl Missed {
-    /// Compares three things: the payload of `sender` that passed the near tap, the payload that passed
-    /// the far tap, and the ACKs of the receiver.
+    /// Compares three things: the payload of `sender` that passed the near tap, the payload that
+    /// passed the far tap, and the ACKs of the receiver.
     pub fn of(near: &SegmentLog, far: &SegmentLog, sender: End) -> Self {
         let initial = near.initial()[sender.index()].unwrap_or(0);
         let mut missed = Self {

@@ -21,7 +21,8 @@ const SHOWN_NS: f64 = 20_000.0;
 /// A drift is also possible if it lengthens the round trip nearly as much as the best drift. Its
 /// lengthening may be smaller than that of the best drift by this share.
 const AS_WELL: f64 = 0.02;
-/// The true drift may be larger than [`MOST_DRIFT`] if the best drift is above this share of it.
+/// The true drift may be larger than [`MOST_DRIFT`] if the best drift is above this share of
+/// [`MOST_DRIFT`].
 const NEARLY: f64 = 0.99;
 /// Number of steps of a search. Each step shortens the range to two thirds of its length or less.
 const STEPS: u32 = 60;

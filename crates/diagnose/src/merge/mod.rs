@@ -12,7 +12,8 @@
 //!
 //! Rule: a connection is recognised by its addresses, its ports and both initial sequence numbers.
 //! A segment that passed only the first tap on its path was lost between the taps, unless the other
-//! capture was not running then, or the receiver acknowledged payload that was sent only once.
+//! capture was not running then, or the receiver acknowledged the segment's payload, which was sent
+//! only once.
 
 mod arrived;
 mod clocks;
@@ -58,7 +59,8 @@ pub struct Tap<'a> {
 pub struct MergeFacts {
     /// Index of the capture that is nearer to the sender: 0 or 1.
     pub near: usize,
-    /// Nanoseconds by which the clock of the other capture is ahead when the connection begins.
+    /// Nanoseconds by which the clock of the other capture is ahead of the near capture's clock
+    /// when the connection begins.
     pub clock_ahead_ns: i64,
     /// Parts per million by which the other clock is faster; absent if the segments show no drift.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -418,8 +420,8 @@ impl Merged {
         (until.max(0) as u64).saturating_sub(longest)
     }
 
-    /// Replaces values that the other tap shows better: the receiver's own segments, reordered and
-    /// duplicated segments, and the spurious retransmissions.
+    /// Replaces values that the other tap shows better: the receiver's own segments, and the counts
+    /// of reordered segments, duplicated segments and spurious retransmissions.
     fn correct(&mut self, far: &ObservedConnection) {
         let seen = &mut self.observed;
         let (data, answers) = (seen.sender.index(), seen.sender.other().index());

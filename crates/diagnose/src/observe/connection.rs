@@ -28,7 +28,7 @@ pub struct ConnectionObserver {
     now: u64,
     /// The handshake that was seen so far.
     handshake: Handshake,
-    /// Segments that arrived before the directions could start.
+    /// Segments that were taken before the directions could start.
     waiting: Vec<(u64, Segment)>,
     directions: Option<Box<[Direction; 2]>>,
     sides: [opening::SeenEnd; 2],
@@ -37,8 +37,8 @@ pub struct ConnectionObserver {
     has_reset: bool,
     lacks: Lacks,
     turns: Turns,
-    /// The account (time and bytes by limit) from the segments of one end. It is used until the
-    /// other end sends.
+    /// The account (time and bytes by limit) from the segments of one end; `None` once both ends
+    /// have sent.
     one_sided: Option<Box<OneSided>>,
 }
 

@@ -31,7 +31,8 @@ const SACKED: usize = 1_024;
 const REORDERING: u64 = 3_000_000;
 /// Error of a time that was computed from a timestamp, in nanoseconds.
 const TICK: u64 = 1_100_000;
-/// Sequence space that is reserved before the first segment, for retransmissions of earlier bytes.
+/// Number of positions that are reserved before the first segment, for retransmissions of earlier
+/// bytes.
 const BEFORE: u32 = 1 << 20;
 
 /// One direction of a connection.
@@ -44,8 +45,8 @@ pub struct Direction {
     board: Scoreboard,
     view: SenderView,
     acks: VecDeque<AckIn>,
-    /// Longest times between an ACK and a segment that it released. The first applies to the tap's
-    /// times, the second to times computed from timestamps.
+    /// Longest times between an ACK and a segment that it released. The first value applies to the
+    /// tap's times, the second to times computed from timestamps.
     reactions: [u64; 2],
     spacing: Spacing,
     shift: Option<u8>,
@@ -146,7 +147,8 @@ impl Direction {
             has_push: segment.flags.contains(TcpFlags::PSH),
             has_fin,
         };
-        // Without runs of segments, no queue grew before the tap, so the times are not blurred.
+        // If nothing shows that segments waited for the path before the tap, the tap's times are
+        // accurate.
         self.waits.is_blurred = self.view.is_blurred() && self.path_passes_trains(0);
         let is_computed = sent.at < at || self.waits.is_blurred;
         self.waits.is_computed = is_computed;
@@ -254,8 +256,8 @@ impl Direction {
             let may_be_delayed = in_flight <= 2 * self.waits.mss;
             self.sample(sample, may_be_delayed);
         }
-        // The window of a SYN is not scaled (RFC 7323 §2.2). Without a scale, the window of a SYN is
-        // of no use either, because the later windows are unknown.
+        // The window of a SYN is not scaled (RFC 7323 §2.2). Without a scale, the window of a SYN
+        // is of no use either, because the later windows are unknown.
         let shift = self.shift.map(|shift| if is_syn { 0 } else { shift });
         let window = shift.map(|shift| u64::from(segment.window) << shift);
         if let Some(window) = window.filter(|_| !is_syn) {
@@ -361,8 +363,8 @@ impl Direction {
         self.waits.on_needless(left);
     }
 
-    /// Returns true for a window probe. After a zero window, a probe is one byte beyond the window,
-    /// or at most one byte just before the first unacknowledged byte.
+    /// Returns true if the segment is a window probe: after a zero window, one byte beyond the
+    /// window, or at most one byte just before the first unacknowledged byte.
     fn is_probe(&mut self, start: u64, end: u64, segment: &Segment) -> bool {
         if segment.flags.contains(TcpFlags::SYN) || segment.flags.contains(TcpFlags::FIN) {
             return false;

@@ -77,8 +77,8 @@ pub struct SegmentLog {
 }
 
 impl SegmentLog {
-    /// Largest number of segments. They take 12 MiB, and their SACK blocks take up to 12 MiB
-    /// more.
+    /// Largest number of segments that are kept. They take 12 MiB, and their SACK blocks take up to
+    /// 12 MiB more.
     pub const SEGMENTS: usize = 1 << 18;
 
     /// Creates a log without segments.

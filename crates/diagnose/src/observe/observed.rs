@@ -239,13 +239,13 @@ pub struct RttSeen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// At the sender, or so near that the round trip to the sender is at most 10 % of the whole
+    /// At the sender, or so near that the round trip to the sender is less than 10 % of the whole
     /// round trip.
     Sender,
     /// On the path.
     Middle,
-    /// At the receiver, or so near that the round trip to the receiver is at most 10 % of the whole
-    /// round trip.
+    /// At the receiver, or so near that the round trip to the receiver is less than 10 % of the
+    /// whole round trip.
     Receiver,
     /// The position is unknown.
     Unknown,

@@ -4,7 +4,7 @@
 //! sender sent.
 //!
 //! Rule: a period gets a limit only if the segments of one end prove the limit or make it likely.
-//! All other time is `unknown`, with low confidence.
+//! All other time is charged to `unknown`, with low confidence.
 
 use fullpipe_tcp::Limit;
 use fullpipe_wire::TcpFlags;
@@ -34,7 +34,7 @@ pub struct OneSided {
     acked: u64,
     /// Highest position in the end's SACK blocks.
     sacked: u64,
-    /// True if the end's last payload has PSH.
+    /// True if the end's last segment has PSH.
     has_push: bool,
     has_fin: bool,
     is_closed_window: bool,

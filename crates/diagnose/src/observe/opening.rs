@@ -106,7 +106,7 @@ fn scale(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) -> Window
     }
     let mut sent: Option<Unwrap> = None;
     let (mut max, mut una) = (0, 0);
-    // Ratios of bytes in flight to the unscaled window, one for each segment.
+    // Ratios of bytes in flight to the unscaled window, one for each segment with payload.
     let mut ratios: Vec<f64> = Vec::new();
     let mut window = 0_u64;
     for (_, segment) in segments {

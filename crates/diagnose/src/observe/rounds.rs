@@ -7,7 +7,7 @@
 //!
 //! Rule: a round trip's limits are decided when [`AHEAD`] further round trips are known, or at the
 //! end. At most [`AHEAD`] undecided round trips are kept, each with at most [`SPANS`] spans (pieces
-//! of waits). Of the last [`BEHIND`] decided ones, only the bytes in flight are kept.
+//! of waits). Of the last [`BEHIND`] decided round trips, only the bytes in flight are kept.
 
 use std::collections::VecDeque;
 
@@ -41,10 +41,10 @@ const LEAST_REDUCED: u64 = 5;
 const LEAST_BUFFER: u64 = 3;
 /// Smallest number of segments in flight at which an even spacing counts as a pacing rate.
 const LEAST_PACED: u64 = 4;
-/// Round trips of equal flight that show a send buffer, if there was no loss before.
+/// Number of round trips of equal flight that show a send buffer, if there was no loss before.
 const PLATEAU: usize = 4;
-/// Round trips of equal flight that show a send buffer after a loss, since CUBIC is flat near its
-/// old window.
+/// Number of round trips of equal flight that show a send buffer after a loss. The number is
+/// larger, because the window of CUBIC hardly grows near its size before the loss.
 const PLATEAU_AFTER_LOSS: usize = 10;
 /// Nagle's algorithm is not the cause of [`Cause::Late`] waits if at least this many segments leave
 /// per wait.
@@ -56,7 +56,7 @@ const LEVEL: usize = 12;
 const LEVEL_SPREAD: f64 = 1.8;
 
 /// A receive window is not the limit of a round trip if it was full for less than 1/n of the time
-/// in which the sender waited for any window; n is this number.
+/// in which the sender waited for the send buffer or the congestion window; n is this number.
 const FILLED: u64 = 4;
 
 /// The cause of a piece of a wait.
@@ -66,11 +66,11 @@ pub enum Cause {
     Is(Limit, bool),
     /// A window that an ACK opened: the send buffer or the congestion window.
     Window,
-    /// The pacer: the sender had more to send, and no ACK arrived.
+    /// The pacer: the sender had more to send, and no ACK released the segment that ended the wait.
     Paced,
     /// Like `Paced`, but longer than a pacer waits. If few segments leave between two such waits,
-    /// Nagle's algorithm is the cause; otherwise a window is, such as a send buffer that a writer
-    /// refills.
+    /// Nagle's algorithm is the cause; otherwise a window is the cause, such as a send buffer that
+    /// a writer refills.
     Late,
     /// The time for which the path was busy with the previous segment.
     Train,
@@ -118,7 +118,7 @@ struct Round {
     application_ns: u64,
     /// Times between sends, at most [`SPANS`].
     gaps: Vec<u64>,
-    /// Number of segments in `segments` that have PSH.
+    /// Number of the segments counted in `segments` that have PSH.
     pushes: u32,
     /// Number of segments whose gap to the previous segment was measured.
     segments: u32,
@@ -130,7 +130,8 @@ struct Round {
     late: u32,
     /// Time of the waits of [`Cause::Late`].
     late_ns: u64,
-    /// Number of segments in `segments` whose time of sending was computed from a timestamp.
+    /// Number of the segments counted in `segments` whose time of sending was computed from a
+    /// timestamp.
     computed: u32,
     acks: u32,
     acked: u64,
@@ -145,9 +146,9 @@ struct Round {
     recovery_ns: u64,
     /// Longest wait limited by the application.
     idle_ns: u64,
-    /// Number of waits that a window ended.
+    /// Number of waits that ended because a window opened.
     waits: u32,
-    /// Number of waits that a window ended and in which the receive window had no room for a
+    /// Number of the waits counted in `waits` in which the receive window had no room for a
     /// segment.
     filled: u32,
     /// Time in which the receive window had no room for a segment.
@@ -184,9 +185,9 @@ impl Round {
         if self.is_bulk() { self.late_ns } else { 0 }
     }
 
-    /// Returns true if most sends filled the receive window, and the window stayed full for a
-    /// while. A window that the receiver opens in steps may be full for a moment although another
-    /// limit is smaller.
+    /// Returns true if the receive window was full in most waits for a window, and for long enough
+    /// ([`FILLED`]). A window that the receiver opens in steps may be full for a moment although
+    /// another limit is smaller.
     const fn fills_window(&self) -> bool {
         self.filled * 2 > self.waits && self.filled_ns * FILLED >= self.window_ns
     }
@@ -327,7 +328,7 @@ impl Rounds {
         }
     }
 
-    /// Smallest round-trip time of the current and the previous round trip.
+    /// Smallest round-trip time that was measured in the current and the previous round trip.
     pub fn recent_rtt(&self) -> u64 {
         let last = self.undecided.back().map_or(0, |round| round.least_rtt);
         match (last, self.current.least_rtt) {
@@ -346,8 +347,8 @@ impl Rounds {
         self.current.late += 1;
     }
 
-    /// Notes a wait that a window ended. `is_filled` is true if the receive window had no room for a
-    /// segment during a part of the wait.
+    /// Notes a wait that ended because a window opened. `is_filled` is true if the receive window
+    /// had no room for a segment during a part of the wait.
     pub fn on_wait(&mut self, is_filled: bool) {
         self.current.waits += 1;
         self.current.filled += u32::from(is_filled);
@@ -455,7 +456,7 @@ impl Rounds {
         self.current.has_mark = true;
     }
 
-    /// Largest flight of the current and the last two round trips.
+    /// Largest flight in the current round trip and in the two before it.
     pub fn recent_peak(&self) -> u64 {
         let last = self.undecided.iter().rev().take(2);
         last.map(|round| round.peak)
@@ -480,8 +481,8 @@ impl Rounds {
             return;
         };
         let (limit, is_sure) = self.window_limit(&round, plateau, source);
-        // Give a train the limit of the wait after it, because the train's segments left the sender
-        // at once.
+        // Give a [`Cause::Train`] span the limit of the wait after it, because the segments of a
+        // train left the sender at once.
         let mut after = (limit, is_sure);
         let mut resolved = Vec::with_capacity(round.spans.len());
         for span in round.spans.iter().rev() {

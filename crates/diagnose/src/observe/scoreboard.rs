@@ -1,5 +1,5 @@
-//! Ranges of one direction that passed the tap (the place of the capture) and are not acknowledged,
-//! and holes between them.
+//! Ranges of bytes of one direction that passed the tap (the place of the capture) and are not
+//! acknowledged, and the holes between these ranges.
 //!
 //! Rule: at most [`RANGES`] ranges and [`HOLES`] holes are kept. If there are more, the two oldest
 //! ranges are joined, and the oldest hole is forgotten.
@@ -173,8 +173,8 @@ impl Scoreboard {
         self.holes.push_back(Hole { start, end, at });
     }
 
-    /// Removes the bytes from `start` to `end` from the hole that contains them. Returns the time
-    /// at which the hole appeared.
+    /// Removes the bytes from `start` to `end` from the hole that contains `start`. Returns the
+    /// time at which the hole appeared.
     fn fill(&mut self, at: u64, start: u64, end: u64) -> Option<u64> {
         let is_in = |hole: &Hole| hole.start <= start && start < hole.end;
         let place = self.holes.iter().position(is_in)?;

@@ -60,8 +60,8 @@ impl SenderView {
         self.last_sent
     }
 
-    /// Returns true if the time of sending is unknown for segments that waited before the tap.
-    /// These segments keep the tap's times.
+    /// Returns true if the time of sending is unknown for segments that waited before the tap. Such
+    /// segments keep the tap's times.
     pub const fn is_blurred(&self) -> bool {
         self.to_sender > 0 && (self.clock.first.is_none() || self.clock.is_other_rate)
     }

@@ -6,7 +6,7 @@
 //! Rule: a piece is charged here if its own state or the end of the wait shows the limit: the
 //! handshake, a recovery, a closed or full receive window, Nagle's algorithm, the application or
 //! the closing. The other pieces are left to `rounds`, which compares many round trips. At most
-//! [`PIECES`] pieces are kept; beyond that, the last two are joined.
+//! [`PIECES`] pieces are kept; if there are more, the last two are joined.
 
 use fullpipe_tcp::Limit;
 
@@ -22,13 +22,14 @@ const PIECES: usize = 256;
 /// Usual difference between the smallest retransmission timeout and the smoothed RTT, in
 /// nanoseconds.
 const RTO_MARGIN: u64 = 180_000_000;
-/// A smaller size counts as the size of full segments if this many consecutive segments have the
-/// size of the previous segment.
+/// A size below the present size of full segments replaces that size if this many consecutive
+/// segments have the same size as the segment before them.
 const EQUAL: u32 = 4;
 /// Number of partial segments, each sent while another was in flight, that show that Nagle's
 /// algorithm is off.
 const NO_DELAY: u32 = 4;
-/// An ACK counts as delayed if it arrives more than this time, in nanoseconds, after a round trip.
+/// An ACK counts as delayed if it arrives more than this time, in nanoseconds, later than one round
+/// trip after the segment.
 const DELAYED: u64 = 15_000_000;
 
 /// An ACK as the sender receives it.
@@ -77,7 +78,7 @@ struct Piece {
     is_zero: bool,
     recovery: Option<Repair>,
     is_closing: bool,
-    /// Payload was acknowledged before this piece.
+    /// True if payload was acknowledged before this piece.
     was_acked: bool,
 }
 
@@ -98,7 +99,7 @@ struct Wait {
     since: u64,
     len: u64,
     had_push: bool,
-    /// Time of the last ACK that freed room in the window.
+    /// Time of the last ACK that acknowledged payload or moved the right edge of the window.
     freed_at: Option<u64>,
     flight_before_ack: u64,
     answered: bool,
@@ -110,9 +111,10 @@ pub struct Waits {
     pub mss: u64,
     /// Longest time between an ACK and a segment that it released.
     pub reaction: u64,
-    /// True if the segment followed the previous one as closely as the path allows.
+    /// True if the latest segment sent followed the segment before it as closely as the path
+    /// allows.
     pub in_train: bool,
-    /// True if the segment's time of sending was computed from a timestamp.
+    /// True if the time of sending of the latest segment sent was computed from a timestamp.
     pub is_computed: bool,
     /// True if segments may be lost between the sender and the tap (the place of the capture).
     pub sees_no_sender: bool,
@@ -125,7 +127,7 @@ pub struct Waits {
     /// Bytes in flight that SACK blocks report.
     sacked: u64,
     edge: Option<u64>,
-    /// End of the last partial segment.
+    /// Position after the last partial segment.
     partial_end: u64,
     /// Number of partial segments sent while another one was in flight.
     partials_at_once: u32,
@@ -138,8 +140,8 @@ pub struct Waits {
     agreed_mss: u64,
     /// True if some segment had the size `agreed_mss`.
     was_full: bool,
-    /// Number of consecutive segments that have the size of the previous segment, below `mss`, and
-    /// no PSH.
+    /// Number of consecutive segments without PSH that have the same size, below `mss`, as the
+    /// segment before them.
     equal: u32,
     /// Payload was acknowledged.
     was_acked: bool,
@@ -147,7 +149,8 @@ pub struct Waits {
     fin_sent: bool,
     recovery: Option<Recovery>,
     last_recovery: Option<Recovery>,
-    /// Number of duplicate ACKs and SACK blocks since the last progress.
+    /// Number of duplicate ACKs, plus the number of ACKs with SACK blocks, since payload was last
+    /// acknowledged.
     evidence: u32,
     last_ack_at: u64,
     zero: Option<Place>,
@@ -219,7 +222,7 @@ impl Waits {
         }
     }
 
-    /// Moves the begin to `position`, the first sequence number that the capture shows.
+    /// Makes positions start at `position`, the first sequence number that the capture shows.
     pub fn restart(&mut self, position: u64) {
         (self.una, self.max) = (position, position);
     }
@@ -447,8 +450,8 @@ impl Waits {
     }
 
     /// Records a partial segment. Nagle's algorithm delays a partial segment while another is in
-    /// flight, so a sender with several partial segments in flight does not use it (RFC 9293
-    /// §3.7.4).
+    /// flight, so a sender with several partial segments in flight does not use the algorithm (RFC
+    /// 9293 §3.7.4).
     fn note_partial(&mut self, sent: &SegmentSent) {
         let len = u64::from(sent.payload);
         let cut_by_window = self.edge.is_some_and(|edge| edge < sent.end + self.mss);
@@ -618,8 +621,8 @@ impl Waits {
                 }
                 cause = Cause::Is(Limit::Recovery, true);
             }
-            // The time in which the sender reacts to an opened window belongs to the wait for this
-            // window.
+            // The time that the sender takes to react to an opened window belongs to the wait for
+            // this window.
             let is_reaction = place == last && piece.until - from <= self.reaction;
             if let Some(waited) = waited.filter(|_| is_reaction && cause == Cause::Window) {
                 cause = waited;
@@ -660,8 +663,9 @@ impl Waits {
     }
 
     /// Returns true if segments were lost before the tap: a sender that had more to send was silent
-    /// for a long time. It had more to send if its first payload at the tap is short and has no
-    /// PSH, or if the segment before the silence had no PSH.
+    /// for a long time. The sender had more to send in two cases. Either no full segment has been
+    /// seen yet, and the segment after the silence is short without PSH; or the segment before the
+    /// silence had no PSH.
     fn is_after_hole(&self, sent: &SegmentSent, gap: u64) -> bool {
         // A short segment with PSH proves nothing, because the sender may have had no more to
         // send.
@@ -695,8 +699,8 @@ impl Waits {
         }
         let room = piece.room?;
         // Do not charge the wait after the first flight to the receive window. The initial
-        // congestion window limits this flight, even if it leaves less than a segment of the
-        // receive window.
+        // congestion window limits this flight, even if less than a segment of the receive window
+        // is left.
         if !piece.was_acked && room > 0 {
             return None;
         }
@@ -724,8 +728,8 @@ impl Waits {
             return Cause::Window;
         }
         if !self.wait.had_push {
-            // A pacer never waits that long. Either Nagle's algorithm delayed a partial segment, or
-            // the sender waited for a window.
+            // The gap is longer than any that a pacer makes between two segments. Either Nagle's
+            // algorithm delayed a partial segment, or the sender waited for a window.
             let is_late = !self.rounds.has_no_delay
                 && gap > self.pace().max(self.srtt() / 4)
                 && !self.is_computed
@@ -748,15 +752,15 @@ impl Waits {
         }
     }
 
-    /// Longest time for which a pacer would wait after the last segment.
+    /// Longest time for which a pacer would wait after the latest segment sent.
     fn pace(&self) -> u64 {
         let peak = self.rounds.recent_peak().max(1);
         let spacing = self.srtt().saturating_mul(self.wait.len.max(1)) / peak;
         spacing + spacing / 2
     }
 
-    /// Returns true if Nagle's algorithm delayed the segment: it is partial, and the ACK of
-    /// everything in flight released it.
+    /// Returns true if Nagle's algorithm delayed the segment `sent`: the segment is partial, and
+    /// the ACK of everything in flight released it.
     fn is_nagle(&self, sent: &SegmentSent) -> bool {
         let is_partial = u64::from(sent.payload) < self.mss && !sent.has_fin;
         is_partial && self.flight() == 0 && self.wait.flight_before_ack > 0 && sent.has_push

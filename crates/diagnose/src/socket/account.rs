@@ -277,8 +277,8 @@ impl SocketAccount {
         self.certain_us as f64 / self.times.total_micros().max(1) as f64
     }
 
-    /// The limit of the receiver by which this end limited its peer for the longest time, and its
-    /// share of the time; `None` if this end did not limit its peer.
+    /// The limit of the receiver by which this end limited its peer for the longest time, and the
+    /// share of the time with this limit; `None` if this end did not limit its peer.
     pub fn main_receive_limit(&self) -> Option<(ReceiveLimit, f64)> {
         let total: u64 = self.receiver.iter().sum();
         let limits = ReceiveLimit::ALL.iter().skip(1);

@@ -70,8 +70,8 @@ fn is_same(one: SeenLimit, other: SeenLimit) -> bool {
 
 impl AccountsBeside {
     /// Compares `observed` with `socket`, the socket of its sender. `began_ns` is time 0 of the
-    /// recording, in nanoseconds since the Unix epoch. Returns `None` if they have no time in
-    /// common.
+    /// recording, in nanoseconds since the Unix epoch. Returns `None` if the two accounts have no
+    /// time in common.
     pub fn of(
         observed: &ObservedConnection,
         socket: &ReplayedSocket,

@@ -25,7 +25,8 @@ const BBR_STARTUP_GAIN: u32 = 700;
 const SEGMENT_MEMORY: u32 = 2_304;
 /// Longest delay of an ACK, in microseconds.
 const DELAYED_ACK_US: u64 = 200_000;
-/// Error of the kernel's times in milliseconds: two jiffies at 100 Hz, in microseconds.
+/// Error of the times that the kernel reports in milliseconds. It is two jiffies at 100 Hz, given
+/// here in microseconds.
 const ROUNDING_US: u64 = 20_000;
 
 /// A limit with the confidence in it, or an unknown limit.
@@ -208,11 +209,12 @@ pub fn limit_at(now: &SocketObservation, memo: &SocketMemo) -> LimitNow {
     }
 }
 
-/// Returns true if the peer's window has no room for the next segment and nothing is in flight.
+/// Returns true if the peer's window is closed: its size is 0 while payload is unsent, or the
+/// kernel probes it because the next segment does not fit.
 ///
-/// The probe timer alone does not show it: the kernel also runs this timer while payload is unsent
-/// and nothing is in flight for another reason, for example between two segments of a paced socket
-/// (`tcp_check_probe_timer`).
+/// The probe timer alone does not show a closed window: the kernel also runs this timer while
+/// payload is unsent and nothing is in flight for another reason, for example between two segments
+/// of a paced socket (`tcp_check_probe_timer`).
 fn is_window_closed(now: &SocketObservation, info: &TcpInfo, unsent: u32) -> bool {
     let is_probing = now.timer == SocketTimer::ZeroWindowProbe;
     match info.snd_wnd {
@@ -268,7 +270,7 @@ impl Rooms {
         }
     }
 
-    /// The smaller room, and true if the peer's window leaves it.
+    /// The smaller of the two rooms, and true if it is the room in the peer's window.
     fn tightest(&self) -> (u64, bool) {
         match self.peer {
             Some(peer) if peer < self.congestion => (peer, true),
@@ -326,7 +328,7 @@ fn with_unsent(
     LimitNow::UNKNOWN
 }
 
-/// The limit of a full congestion window, named after the cause of its size.
+/// The limit for a full congestion window, named after the cause of the window's size.
 fn congestion_limit(
     now: &SocketObservation,
     info: &TcpInfo,

@@ -1,8 +1,8 @@
 //! Live sockets of a Linux kernel: the limits of each socket, and the time by limit.
 //!
 //! [`SocketObservation`] parses the kernel's answer to a [`SocketFilter::request`]. A
-//! [`SocketTable`] compares successive answers and keeps a [`SocketAccount`] of each socket: time and
-//! bytes by [`Limit`](fullpipe_tcp::Limit), the same limits as those of fullpipe's own stack.
+//! [`SocketTable`] compares successive answers and keeps a [`SocketAccount`] of each socket: time
+//! and bytes by [`Limit`](fullpipe_tcp::Limit), the same limits as those of fullpipe's own stack.
 //! [`socket_verdict`] names the main limit, its figures and the settings that change it.
 //! [`SocketWriter`] writes observations to a file and [`SocketRecording`] reads it; [`Replay`]
 //! computes accounts from such a file, and [`AccountsBeside`] compares an account with a capture.

@@ -175,7 +175,7 @@ impl SocketFilter {
     pub fn request(&self, family: DiagFamily, states: &[SocketState]) -> Vec<u8> {
         let mut body = vec![family as u8, IPPROTO_TCP, EXTENSIONS, 0];
         body.extend(bits_of(states).to_ne_bytes());
-        body.extend([0; 48]); // of every identity
+        body.extend([0; 48]); // an empty identity, so that every socket matches
         self.dump(SOCK_DIAG_BY_FAMILY, &body)
     }
 
@@ -238,7 +238,7 @@ fn header(out: &mut Vec<u8>, kind: u16, flags: u16, len: usize, sequence: u32) {
     out.extend(kind.to_ne_bytes());
     out.extend(flags.to_ne_bytes());
     out.extend(sequence.to_ne_bytes());
-    out.extend(0u32.to_ne_bytes()); // from this process
+    out.extend(0u32.to_ne_bytes()); // port ID of the sender, which the kernel does not need
 }
 
 fn bits_of(states: &[SocketState]) -> u32 {

@@ -18,7 +18,7 @@ use super::{
 /// A kernel counter that contradicts the verdict is noted if it is wrong for more than this share
 /// of the time.
 const NOTED_SHARE: f64 = 0.05;
-/// The path has a queue if the round-trip time is at least this many times the smallest one.
+/// The path has a queue if the round-trip time is more than this many times the smallest one.
 const QUEUE_FACTOR: f64 = 1.25;
 /// Bytes of payload in flight for each byte of the `SO_SNDBUF` option. The kernel doubles the
 /// option's value, and a segment with 1,448 bytes of payload takes about 2,300 bytes of memory.
@@ -151,7 +151,8 @@ pub struct SocketVerdict {
     pub limit: Option<Limit>,
     /// Share of the time with this limit.
     pub share: f64,
-    /// Limit of the receiver with which the socket limits its peer, and its share of the time.
+    /// Limit of the receiver with which the socket limits its peer, and the share of the time with
+    /// this limit.
     pub receive_limit: Option<(ReceiveLimit, f64)>,
     /// True if a full congestion window keeps a queue on the path. The path's rate is then the
     /// limit.
@@ -542,7 +543,8 @@ impl Case<'_> {
         }
     }
 
-    /// Returns true if BBR paces at its estimate of the path's rate.
+    /// Returns true if BBR paces at its estimate of the path's rate, and the delivery rate reached
+    /// at least 80 % of this estimate.
     fn is_at_model_rate(&self) -> bool {
         let Some(CongestionModel::Bbr { rate, .. }) = self.socket.latest.model else {
             return false;
@@ -674,8 +676,8 @@ fn cap_step(option: &str, sysctl: &str, cap_bytes: u64) -> SocketStep {
     .now(cap_bytes)
 }
 
-/// Changes of the caps of receive buffers, at another host whose settings are unknown. The changes
-/// have no command, because a command could lower the present value.
+/// Changes of the caps of receive buffers, at another host whose settings are unknown. These
+/// changes have no command, because a command could lower the present value.
 fn unknown_rmem_steps(asked: u64) -> Vec<SocketStep> {
     let cap =
         format!("At the peer: net.core.rmem_max cuts SO_RCVBUF. Raise it if it is below {asked}.");

@@ -1,5 +1,6 @@
-//! Tests of the causes that are named for twins (experiments fitted to captures). A capture may not show which of two
-//! settings applies, or the path may cost more time than a setting of a host can save.
+//! Tests of the causes that are named for twins (experiments fitted to captures). A capture may not
+//! show which of two settings applies, or the path may cost more time than a setting of a host can
+//! save.
 
 use std::ops::ControlFlow;
 
@@ -83,8 +84,8 @@ fn advised(verdict: &Explanation) -> Vec<(String, String)> {
         .collect()
 }
 
-/// A Linux host whose program sets SO_RCVBUF takes its shift from that buffer. With a shift of 7 the
-/// host may advertise windows of 4 MB. Small windows then show a cap of autotuning, and leaving
+/// A Linux host whose program sets SO_RCVBUF takes its shift from that buffer. With a shift of 7
+/// the host may advertise windows of 4 MB. Small windows then show a cap of autotuning, and leaving
 /// SO_RCVBUF unset does not help.
 #[test]
 fn a_shift_for_larger_windows_shows_a_cap_of_autotuning() {
@@ -107,7 +108,8 @@ fn a_shift_for_larger_windows_shows_a_cap_of_autotuning() {
 }
 
 /// A capture does not show which setting limits a send buffer, so the advice has both settings, and
-/// the command that shows which of them applies. The second setting helps if a cap of autotuning is the limit.
+/// the command that shows which of them applies. The second setting helps if a cap of autotuning is
+/// the limit.
 #[test]
 fn an_advice_for_a_send_buffer_has_both_settings() {
     let verdict = explained(&fitted(SMALL_BUFFER, "linux", View::Sender));
