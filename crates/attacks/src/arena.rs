@@ -556,7 +556,7 @@ impl Arena {
     }
 }
 
-/// Serves one connection; returns false once the host has closed it.
+/// Serves one connection; returns false once the host has closed the connection.
 fn serve_one(stack: &mut Stack, served: &mut Served, now: Instant) -> bool {
     let mut chunk = [0; CHUNK];
     let Some(left) = &mut served.left else {

@@ -28,7 +28,8 @@ fn unused_address(arena: &mut Arena) -> Ipv6Addr {
     v6(arena.rng.between(1 << 32, u64::MAX))
 }
 
-/// The source of a packet: an unused address, or always the same one.
+/// The source of a packet: an unused address if `everywhere`, otherwise the address of the
+/// attacker.
 fn source(arena: &mut Arena, everywhere: bool) -> Ipv6Addr {
     match everywhere {
         true => unused_address(arena),
@@ -172,7 +173,7 @@ fn probed_address(frame: &[u8]) -> Option<Ipv6Addr> {
     }
 }
 
-/// Redirects in the name of the client: packets to it are to go to the attacker.
+/// Redirects in the name of the client: packets to the client are to go to the attacker.
 pub fn redirects() -> Attacker {
     Box::new(|arena, _| {
         for _ in 0..RATE {

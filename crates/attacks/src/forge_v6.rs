@@ -18,7 +18,7 @@ const ROUTER_ADVERTISEMENT: u8 = 134;
 const REDIRECT: u8 = 137;
 /// Type and length, in units of 8 bytes, of the option with a prefix.
 const PREFIX_OPTION: [u8; 2] = [3, 4];
-/// Flags of a prefix: neighbours have it, and hosts may form addresses with it.
+/// Flags of a prefix: addresses with the prefix are on the link, and hosts may form such addresses.
 const ON_LINK_AND_AUTONOMOUS: u8 = 0xc0;
 /// Lifetimes in an advertisement: half an hour, in seconds.
 const LIFETIME_S: u32 = 1_800;

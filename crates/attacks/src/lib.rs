@@ -38,8 +38,8 @@ const LENGTH: u32 = 2_000;
 const SLOW: u32 = 10_000;
 const STEP: Duration = Duration::from_millis(1);
 const SLOW_STEP: Duration = Duration::from_millis(50);
-/// Number of steps of an attack that makes the host hold memory. They take about ten minutes, which
-/// is longer than the host keeps an orphan, a connection that its application has closed.
+/// Number of steps of an attack that makes the host hold memory. The steps take about ten minutes,
+/// which is longer than the host keeps an orphan, a connection that its application has closed.
 const CAMPING: u32 = 22_000;
 /// Number of steps after the end of the attack in which the client can still finish.
 const LIMIT: u32 = 30_000;

@@ -290,8 +290,8 @@ impl Connections {
     /// Largest number of rows that are kept, unless another number is given.
     pub const ROWS: usize = 10_000;
 
-    /// Creates an empty collection. It keeps the whole result of connection number `wanted`, and at
-    /// most `rows_max` rows.
+    /// Creates an empty collection. The collection keeps the whole result of connection number
+    /// `wanted`, and at most `rows_max` rows.
     pub fn new(wanted: Option<u64>, rows_max: usize) -> Self {
         Self {
             rows: BinaryHeap::new(),
@@ -485,7 +485,7 @@ impl Connections {
         self.count - self.repeated
     }
 
-    /// Begins the next capture. Connections that are added later belong to it.
+    /// Begins the next capture. Connections that are added from now on belong to this capture.
     pub fn next_capture(&mut self) {
         self.capture += 1;
         self.before = self.count;

@@ -69,7 +69,8 @@ impl TwinAnswer {
         explanation.as_ref().ok()
     }
 
-    /// The reason for which there is no explanation, as a sentence; `None` if there is one.
+    /// The reason for which there is no explanation, as a sentence; `None` if there is an
+    /// explanation.
     pub fn doubt(&self) -> Option<String> {
         match &self.found {
             Err(why) => Some(format!("There is no twin: {why}.")),

@@ -5,8 +5,8 @@
 //! model from the traces of stacks. [`vocabulary`] has the names of the numbers in the columns.
 //! [`inferred`] computes losses, delays and rate of a path from the frames that its two ends sent
 //! and received. [`capture`] reads the segments of a capture, and [`observe`] infers a connection's
-//! [`account`] (time and bytes by limit) from them. [`socket`] follows live sockets of a kernel.
-//! [`merge`] joins two captures of one connection.
+//! [`account`] (time and bytes by limit) from these segments. [`socket`] follows live sockets of a
+//! kernel. [`merge`] joins two captures of one connection.
 //!
 //! Rule: the series are observations, neither interpreted nor rounded. This crate judges and draws
 //! no rows; the lab writes the verdict of a row, and this crate only stores it.

@@ -87,9 +87,9 @@ fn options(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds the size of the send buffer if the bytes in flight show the size. If they do not show it,
-/// but more than half of the preset's size was in flight, adds an ample size. Returns the size in
-/// bytes, on Linux including the kernel's overhead per segment.
+/// Adds the size of the send buffer if the bytes in flight show the size. If the bytes in flight do
+/// not show the size, but more than half of the preset's size was in flight, adds an ample size.
+/// Returns the size in bytes, on Linux including the kernel's overhead per segment.
 fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let config = plan.preset.config();
     let own = config.tcp.send_buffer.max(config.tcp.send_buffer_max);
@@ -146,7 +146,7 @@ pub fn set_buffer(
         return payload;
     }
     let buffer = payload * 100 / LINUX_PAYLOAD_PERCENT;
-    // A program can set a larger buffer only if `wmem_max` was raised.
+    // A program can set a buffer larger than [`LINUX_LIMIT`] only if `wmem_max` was raised.
     let is_option = match evidence.recorded.send {
         Some(SizedBy::Program) => true,
         Some(SizedBy::Autotuning) => false,
@@ -319,7 +319,7 @@ fn acknowledgments(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds the initial window if the first flight shows an unusual one.
+/// Adds the initial window if the first flight shows an unusual initial window.
 fn initial_window(plan: &mut Plan, evidence: &Evidence<'_>) {
     let trace = &evidence.trace;
     let Some(first) = trace.acks.iter().find(|acked| acked.bytes > 0) else {

@@ -1,8 +1,8 @@
 //! Fits an experiment to a connection in a capture, so that both behave alike.
 //!
 //! A [`Follower`](fullpipe_diagnose::observe::Follower) reads the connection and keeps its first
-//! segments. [`fit`] makes an experiment from them, runs it, and compares a capture of the run with
-//! the original. If both agree, the experiment is a *twin* of the connection.
+//! segments. [`fit`] makes an experiment from these segments, runs it, and compares a capture of
+//! the run with the original capture. If both agree, the experiment is a *twin* of the connection.
 //! [`CaptureTwin::explain`] finds the limit of a twin by running it with changes.
 //!
 //! Rule: only a twin that reproduces the capture may predict the result of a change. Otherwise

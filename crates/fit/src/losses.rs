@@ -1,5 +1,5 @@
-//! Losses of the twin (the simulated copy of the captured connection): in a full queue, single
-//! ones, in bursts, and in outages.
+//! Losses of the twin (the simulated copy of the captured connection): in a full queue, alone, in
+//! bursts, and in outages.
 //!
 //! Rule: if most losses happened in a full queue, the queue of the twin causes them all, and no
 //! other losses are added. The queue counts as full if a recent round trip was long ([`FULL`]).

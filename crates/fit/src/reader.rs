@@ -1,5 +1,5 @@
-//! The receiving application of the twin (the simulated copy of the captured connection). It may
-//! read slowly, or stop for a time.
+//! The receiving application of the twin (the simulated copy of the captured connection). The
+//! application may read slowly, or stop for a time.
 //!
 //! Rule: a slow reader is inferred only if the receive window limits the sender, and the median
 //! window is clearly smaller than the largest one.

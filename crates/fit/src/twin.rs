@@ -1,9 +1,9 @@
 //! The candidates (experiments that may behave like the captured connection), the choice among
-//! them, and the explanation of the chosen one.
+//! them, and the explanation of the chosen candidate.
 //!
 //! Rule: the twin is the candidate whose capture differs least from the original. A candidate that
-//! was tried later must differ clearly less ([`SIMPLER`]). All candidates run with the same first
-//! seed. The number of simulator events bounds their work.
+//! was tried later must differ clearly less than the best earlier candidate ([`SIMPLER`]). All
+//! candidates run with the same first seed. The number of simulator events bounds their work.
 
 use fullpipe::presets::Preset;
 use fullpipe_diagnose::observe::{ObservedConnection, SegmentLog};

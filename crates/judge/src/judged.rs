@@ -2,7 +2,7 @@
 //!
 //! Rule: the levers (changes) that an answer names, refutes or advises, and the goodput that it
 //! predicts, are judged by runs with seeds that the engine does not use. A contradiction counts
-//! only if two sets of seeds show it.
+//! only if two sets of seeds show the contradiction.
 
 use fullpipe_explain::{Cause, Change};
 use fullpipe_scenario::Setup;
@@ -20,8 +20,8 @@ pub const RIGHT: f64 = 0.8;
 pub const WRONG: f64 = 0.2;
 /// If the best gain is above this share, named levers with a gain below 2 % are wrong.
 pub const CLEAR: f64 = 0.05;
-/// If a gain may contradict a refutation or an advice, it is measured with more seeds until twice
-/// its error is at most this share.
+/// If a gain may contradict a refutation or an advice, the gain is measured with more seeds until
+/// twice its error is at most this share.
 const EXACT: f64 = 0.005;
 
 /// The parts of an explanation that are judged. Levers have the names that `fullpipe lab explain

@@ -31,7 +31,7 @@ pub struct Observer {
 
 impl Observer {
     /// Creates an observer of `hosts` and `links`. [`run`](Self::run) must get their ids in the
-    /// same order. With `facts`, it collects facts; with `events`, it collects events.
+    /// same order. With `facts`, the observer collects facts; with `events`, it collects events.
     pub fn new(hosts: &[HostPlan], links: &[LinkPlan], facts: bool, events: bool) -> Self {
         let host = |plan: &HostPlan| Host {
             name: plan.name.clone(),

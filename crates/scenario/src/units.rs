@@ -81,7 +81,7 @@ fn decimal(text: &str) -> Option<f64> {
     text.parse().ok().filter(|_| plain)
 }
 
-/// Returns a rate in the largest unit in which it is at least one: `12 Mbit/s`.
+/// Returns a rate in the largest unit in which the rate is at least one: `12 Mbit/s`.
 pub fn rate_text(bps: f64) -> String {
     let (number, unit) = match bps {
         bps if bps >= 1e9 => (bps / 1e9, "Gbit/s"),

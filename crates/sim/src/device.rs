@@ -332,7 +332,7 @@ impl Device for SimDevice {
             "checksums were not offered"
         );
         // Copy the frame and keep the lent buffer at its length. Moving the buffer out would be
-        // slower, because a new one must be extended to that length.
+        // slower, because a new buffer must be extended to that length.
         let fresh = || Vec::with_capacity(len.max(LEAST_CAPACITY));
         let mut frame = self.spare.pop().unwrap_or_else(fresh);
         frame.clear();

@@ -2,11 +2,11 @@
 //!
 //! Rule: segments stay in the order of the capture.
 //!
-//! - A time up to [`SMALL_STEP_NS`] before the previous one is replaced by the previous one. Such
+//! - A time up to [`SMALL_STEP_NS`] before the previous time is replaced by the previous time. Such
 //!   times are usual: interfaces have queues, and captures of several interfaces are merged.
-//! - A time further back, or more than [`LEAP_NS`] ahead, is accepted once the next frame's time
-//!   confirms it. Until then, the previous time is returned. A confirmed step back means that the
-//!   clock was set back, so the step is added to all later times.
+//! - A time that is further back, or more than [`LEAP_NS`] ahead of the previous time, is accepted
+//!   once the next frame's time confirms it. Until then, the previous time is returned. A confirmed
+//!   step back means that the clock was set back, so the step is added to all later times.
 //! - A frame without a time gets the previous frame's time, or 0 if it is the first frame.
 
 /// Largest step back that needs no confirmation, in nanoseconds: 1 s.
@@ -24,7 +24,7 @@ const UNIT_TIMES: u64 = 20;
 pub struct TimeCounters {
     /// Frames without a time.
     pub missing: u64,
-    /// Times slightly before the previous one.
+    /// Times at most a second before the previous time.
     pub backwards: u64,
     /// Confirmed steps back by more than a second.
     pub steps: u64,

@@ -1,6 +1,7 @@
 //! Turns frames into segments. Frames that are not segments are counted by reason.
 //!
-//! Rule: every frame is counted once: as a segment, or under the reason for which it is not one.
+//! Rule: every frame is counted once: as a segment, or under the reason for which it is not a
+//! segment.
 
 use super::{
     clock::{Clock, TimeCounters},

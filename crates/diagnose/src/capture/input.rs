@@ -180,7 +180,7 @@ struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,
     is_inside: bool,
-    /// The decoding error. It is returned after the bytes that were decoded before it.
+    /// The decoding error, which is returned after all bytes that were decoded before the error.
     failed: Option<io::Error>,
 }
 

@@ -108,8 +108,8 @@ pub struct Segment {
     /// Urgent pointer; has no meaning without the URG flag.
     pub urgent: u16,
     /// Payload in bytes, computed from the lengths in the IP and TCP headers and independent of the
-    /// snap length. It exceeds the MSS if the capture has segments before segmentation offload
-    /// splits them.
+    /// snap length. The payload exceeds the MSS if the capture has segments before segmentation
+    /// offload splits them.
     pub payload: u32,
     /// Options. If the capture cut them, some are missing: see [`options_cut`](Self::options_cut).
     pub options: TcpOptions,

@@ -1,8 +1,8 @@
 //! The TCP header of a captured packet. RFC 9293 §3.1.
 //!
 //! Rule: a segment needs the first 20 bytes of its header. Options are read as far as they were
-//! captured. Checksums are not verified, because the segments of a host that offloads checksums
-//! are captured with wrong ones.
+//! captured. Checksums are not verified, because the segments of a host that offloads checksums are
+//! captured with wrong checksums.
 
 use std::net::SocketAddr;
 

@@ -116,8 +116,8 @@ table! {
 }
 
 table! {
-    /// The limit over time, in bands (periods with one limit). Each band begins at the end of
-    /// the previous one.
+    /// The limit over time, in bands (periods with one limit). Each band begins at the end of the
+    /// previous band.
     pub struct Bands {
         /// Begin.
         at_ns: u64,
@@ -159,7 +159,7 @@ impl PoolLevels {
 }
 
 impl Bands {
-    /// Begins a band at `at_ns` and ends the previous one.
+    /// Begins a band at `at_ns` and ends the previous band.
     pub(super) fn begin(&mut self, at_ns: u64, reason: u8) {
         self.close(at_ns);
         self.push(at_ns, at_ns, reason, 0);

@@ -2,7 +2,7 @@
 //! connections.
 //!
 //! Rule: times are nanoseconds from the start of the row. Sequence numbers count from the initial
-//! sequence number, so SYN is 0 and the first byte of payload is 1. They do not wrap. Facts are not
+//! sequence number and do not wrap, so SYN is 0 and the first byte of payload is 1. Facts are not
 //! interpreted here.
 
 mod assembly;

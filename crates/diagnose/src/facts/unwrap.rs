@@ -21,7 +21,8 @@ impl Unwrap {
         }
     }
 
-    /// Returns the position of the sequence number `wire`; 0 if it is before the initial one.
+    /// Returns the position of the sequence number `wire`; 0 if `wire` is before the initial
+    /// number.
     pub fn count(&mut self, wire: u32) -> u64 {
         let ahead = wire.wrapping_sub(self.wire) as i32;
         let count = self.count.saturating_add_signed(i64::from(ahead));

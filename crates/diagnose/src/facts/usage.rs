@@ -1,7 +1,7 @@
 //! Use of links and processors over time.
 //!
 //! Rule: nothing is rounded and nothing is stored twice. Periods without a gap between them are
-//! merged. The length of a queue is read each time a frame leaves it, and stored if it has
+//! merged. The length of a queue is read each time a frame leaves it, and stored if the length has
 //! changed.
 
 /// Periods in which a link or a processor was in use, in the order of time and without overlap.
@@ -39,7 +39,7 @@ impl BusyPeriods {
 /// Length of a link's queue in one direction, in frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueLevels {
-    /// Times at which a frame left the queue and the length differed from the previous one.
+    /// Times at which a frame left the queue and the length differed from the previous length.
     pub at_ns: Vec<u64>,
     /// Number of frames that remained in the queue.
     pub frames: Vec<u32>,

@@ -37,7 +37,7 @@ pub struct SeenFrame {
     pub at_ns: u64,
     /// Length of the frame in bytes, link header included.
     pub len: u32,
-    /// Kind of the frame. For a damaged frame, it follows from the headers that can be read.
+    /// Kind of the frame. For a damaged frame, the kind follows from the headers that can be read.
     pub kind: FrameKind,
     /// Acknowledgment number; 0 if the frame has none.
     pub ack: u32,

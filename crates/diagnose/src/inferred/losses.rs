@@ -47,8 +47,8 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Looks for an MTU hole and assigns to it the losses in `lost` that it explains. The other
-    /// losses get no reason yet.
+    /// Looks for an MTU hole, and assigns to the hole the losses in `lost` that the hole explains.
+    /// The other losses get no reason yet.
     pub fn of_sizes(
         matched: &Matched<'_>,
         lost: &[usize],

@@ -52,7 +52,7 @@ impl<'a> Matched<'a> {
             }
             // If the damaged frame equals no unmatched frame, look for an unmatched frame that
             // differs in a few bytes. `candidates` may have entries, because damage may make a
-            // frame equal to another one.
+            // frame equal to another frame.
             if found.is_none() && frame.is_damaged && !is_copy {
                 found = matched.damaged(frame, expected_ns);
             }

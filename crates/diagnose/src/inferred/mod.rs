@@ -1,9 +1,9 @@
 //! The account of a path (its losses, delays and rate), inferred from the frames at its two ends.
 //!
 //! [`infer`] takes the frames that both ends sent and received, with their times. For each
-//! direction it returns losses by reason, queue delay, rate and busy share, marks, overtaken
-//! frames and acknowledgments. For both directions together it returns outages. It gets no frames
-//! from inside the path.
+//! direction it returns losses by reason, queue delay, rate and busy share, marks, overtaken frames
+//! and acknowledgments. For both directions together it returns outages. The function gets no
+//! frames from inside the path.
 //!
 //! Rule: counts are exact if both ends were observed without gaps. Every other value has a
 //! confidence, or a reason for which it is unknown.

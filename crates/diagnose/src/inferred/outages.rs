@@ -1,7 +1,7 @@
 //! Outages: times in which every frame was lost.
 //!
-//! Rule: an outage is a run of consecutive losses. It lasts several round trips and at least three
-//! times as long as any other run, so it is not just a burst of losses.
+//! Rule: an outage is a run of consecutive losses. An outage lasts several round trips and at least
+//! three times as long as any other run, so it is not just a burst of losses.
 
 use super::matching::Matched;
 use super::values::Outage;

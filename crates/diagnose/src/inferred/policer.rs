@@ -33,7 +33,7 @@ pub struct Bucket {
     pub missing: Vec<f64>,
 }
 
-/// Returns the bucket that explains the losses `lost` best; `None` if none explains them.
+/// Returns the bucket that explains the losses `lost` best; `None` if no bucket explains them.
 pub fn fit(matched: &Matched<'_>, lost: &[usize]) -> Option<Bucket> {
     if lost.len() < FEWEST {
         return None;

@@ -186,7 +186,8 @@ pub struct DirectionInference {
     pub policer: Option<Policer>,
     /// Rate of the bottleneck, in bits per second, link headers included.
     pub rate_bps: Inferred<f64>,
-    /// Share of the time in which the bottleneck transmitted a frame or a frame waited for it.
+    /// Share of the time in which the bottleneck transmitted a frame or a frame waited for the
+    /// bottleneck.
     pub busy_share: Inferred<f64>,
     /// Time in queues.
     pub queue_delay: Inferred<QueueDelay>,

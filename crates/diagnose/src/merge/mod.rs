@@ -62,7 +62,8 @@ pub struct MergeFacts {
     /// Nanoseconds by which the clock of the other capture is ahead of the near capture's clock
     /// when the connection begins.
     pub clock_ahead_ns: i64,
-    /// Parts per million by which the other clock is faster; absent if the segments show no drift.
+    /// Parts per million by which the other clock is faster than the near capture's clock; absent
+    /// if the segments show no drift.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift_ppm: Option<f64>,
     /// Smallest round trip between the taps; half of it is assumed for each direction.
@@ -89,7 +90,7 @@ pub struct PassageFacts {
     /// Segments that passed the first tap and not the second.
     pub lost: u64,
     /// Segments that the capture of the second tap lacks, although they arrived: the receiver
-    /// acknowledged their payload, which was sent only once. They do not count as lost.
+    /// acknowledged their payload, which was sent only once. These segments do not count as lost.
     pub uncaptured: u64,
     /// Losses by inferred reason.
     pub reasons: Vec<(&'static str, u64)>,
@@ -231,7 +232,7 @@ fn cutting(taps: [Tap<'_>; 2]) -> Cutting {
 
 /// For each end, returns the largest payload of its segments on the wire, or 0 if no offload joined
 /// segments. The payload is taken from the tap without joined segments. If both taps have joined
-/// segments, it is taken from the options of the handshake.
+/// segments, the payload is taken from the options of the handshake.
 fn mss(taps: [Tap<'_>; 2]) -> [u32; 2] {
     End::BOTH.map(|end| {
         let longest = taps.map(|tap| {
@@ -297,7 +298,7 @@ impl Pair<'_> {
         let at = |one: &Noted| since(one, begin);
         let list = |log, from: End| frames::frames(log, from, self.cutting, &at);
         // Count a segment only if the other capture was running when the segment should have
-        // reached it.
+        // reached the other tap.
         let trip = (self.round_trip_ns / 2) as i64;
         let sent = |log, from: End, other: (i64, i64)| {
             let [from_ns, until_ns] = [other.0.saturating_sub(trip + trip / 4), other.1]

@@ -3,7 +3,7 @@
 //!
 //! Rule: if segments were retransmitted, round trips are taken only from segments that surely
 //! answer each other. One round trip is from the last SYN before the first SYN-ACK to this SYN-ACK.
-//! The other is from the last SYN-ACK to the first ACK after it.
+//! The other round trip is from the last SYN-ACK to the first ACK after it.
 
 use fullpipe_wire::TcpFlags;
 
@@ -90,13 +90,13 @@ impl Handshake {
         trips
     }
 
-    /// SYN options of `end`; `None` if its SYN, or an option of it, was not captured.
+    /// SYN options of `end`; `None` unless its SYN was captured with all its options.
     pub fn whole_offer(&self, end: End) -> Option<Offer> {
         self.offers[end.index()].filter(|offer| !offer.is_cut)
     }
 
-    /// SYN options of both ends, by [`End::index`]; `None` if a SYN, or an option of it, was not
-    /// captured.
+    /// SYN options of both ends, by [`End::index`]; `None` unless both SYNs were captured with all
+    /// their options.
     pub fn whole_offers(&self) -> Option<[Offer; 2]> {
         let [a, b] = End::BOTH.map(|end| self.whole_offer(end));
         Some([a?, b?])

@@ -55,7 +55,7 @@ pub struct NotedSack {
     pub place: u32,
     /// First sequence number.
     pub left: u32,
-    /// Sequence number after the last one.
+    /// Sequence number after the last byte of the block.
     pub right: u32,
 }
 
@@ -219,7 +219,8 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Creates the analysis of a connection. If `keeps_segments` is true, it keeps the segments.
+    /// Creates the analysis of a connection. If `keeps_segments` is true, the analysis keeps the
+    /// segments.
     pub fn new(keeps_segments: bool) -> Self {
         Self {
             observer: ConnectionObserver::new(),

@@ -46,7 +46,7 @@ pub struct ObservedConnection {
     /// The part of `account` that has high confidence.
     pub sure: Times<SeenLimit>,
     /// Periods with one limit, in the order of time; at most [`ObservedConnection::BANDS`]. Later
-    /// periods join the last one.
+    /// periods join the last period.
     pub bands: Vec<Band>,
     /// Episodes in the order of their beginning; at most [`ObservedConnection::EPISODES`].
     pub episodes: Vec<SeenEpisode>,
@@ -217,7 +217,7 @@ pub struct ZeroWindows {
     /// Probes without an answer.
     pub probes_lost: u64,
     /// Largest number of consecutive probes without an answer. A Linux sender gives up after
-    /// `net.ipv4.tcp_retries2` of them, 15 by default.
+    /// `net.ipv4.tcp_retries2` unanswered probes, 15 by default.
     pub probes_lost_in_a_row: u64,
 }
 

@@ -45,7 +45,7 @@ pub struct OneSided {
 }
 
 impl OneSided {
-    /// Takes the next segment, `at` nanoseconds after the first one.
+    /// Takes the next segment, `at` nanoseconds after the first segment of the connection.
     pub fn on_segment(&mut self, at: u64, segment: &Segment) {
         let is_syn = segment.flags.contains(TcpFlags::SYN);
         let payload = segment.payload > 0 && !is_syn;

@@ -2,8 +2,8 @@
 //! capture), the shift of the windows, and the segment size.
 //!
 //! With a handshake, all of these values are known at the third segment. If the capture lacks the
-//! handshake or options of it, the first [`SEGMENTS`] segments are kept and the values are inferred
-//! from them.
+//! handshake or options of it, the first [`SEGMENTS`] segments are kept, and the values are
+//! inferred from these segments.
 //!
 //! Rule: without SYNs, a shift is inferred only if bytes in flight come close to the window that
 //! this shift gives. Otherwise windows are unknown.

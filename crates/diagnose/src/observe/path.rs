@@ -81,7 +81,7 @@ impl Default for PathLog {
 }
 
 /// Largest number of round trips for which rate and delay are kept. When there are more, every
-/// second one is removed.
+/// second round trip is removed.
 const ROUNDS: usize = 4_096;
 
 impl PathLog {

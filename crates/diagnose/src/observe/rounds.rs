@@ -15,9 +15,9 @@ use fullpipe_tcp::Limit;
 
 use super::{ledger::Ledger, seen_limit::SeenLimit};
 
-/// Number of later round trips that are compared with the one to decide.
+/// Number of later round trips that are compared with the round trip to decide.
 const AHEAD: usize = 16;
-/// Number of earlier round trips that are compared with the one to decide.
+/// Number of earlier round trips that are compared with the round trip to decide.
 const BEHIND: usize = 16;
 /// Largest number of spans that are kept of a round trip.
 const SPANS: usize = 1_024;
@@ -407,7 +407,7 @@ impl Rounds {
     }
 
     fn note_train(&mut self, at: u64, bytes: u64) {
-        // Start again: an ACK that ends a recovery covers bytes that arrived long before it.
+        // Start again: an ACK that ends a recovery covers bytes that arrived long before the ACK.
         if bytes > TRAIN as u64 * self.mss {
             self.train.clear();
             return;
@@ -481,8 +481,8 @@ impl Rounds {
             return;
         };
         let (limit, is_sure) = self.window_limit(&round, plateau, source);
-        // Give a [`Cause::Train`] span the limit of the wait after it, because the segments of a
-        // train left the sender at once.
+        // Give a [`Cause::Train`] span the limit of the wait after the span, because the segments
+        // of a train left the sender at once.
         let mut after = (limit, is_sure);
         let mut resolved = Vec::with_capacity(round.spans.len());
         for span in round.spans.iter().rev() {
@@ -640,8 +640,8 @@ impl Rounds {
     }
 
     /// Returns the limit of round trips in which segments left one by one, ACKs did not release
-    /// them, and the path could carry more: a pacing rate, or Nagle's algorithm, which joins
-    /// writes. Joined writes leave in full segments without PSH.
+    /// these segments, and the path could carry more: a pacing rate, or Nagle's algorithm, which
+    /// joins writes. Joined writes leave in full segments without PSH.
     fn source(&mut self) -> Option<(SeenLimit, bool)> {
         let first = self.undecided.front()?;
         if first.has_loss || !first.counts() {

@@ -1,12 +1,13 @@
 //! The time for which a segment occupies the path before the tap (the place of the capture).
 //!
-//! This is the least time between consecutive segments at the tap. A segment that follows the
-//! previous one within about one and a half times this time waited for the path, and not at the
+//! This time is the shortest time between consecutive segments at the tap. A segment that follows
+//! the previous one within about one and a half times this time waited for the path, and not at the
 //! sender.
 //!
 //! Rule: the time is averaged over [`TRAIN`] consecutive segments, so a single short gap does not
 //! count. If all segments follow each other at equal times, an application or a pacer may cause the
-//! spacing. Only a run of [`RUN`] segments that a long gap follows proves that the path causes it.
+//! spacing. Only a run of [`RUN`] segments that a long gap follows proves that the path causes the
+//! spacing.
 
 /// Number of consecutive segments over which the spacing is averaged.
 const TRAIN: usize = 3;
@@ -53,8 +54,8 @@ impl Spacing {
         }
     }
 
-    /// Takes new payload at `at`. Returns true if it followed the previous segment so closely that
-    /// it waited for the path.
+    /// Takes new payload at `at`. Returns true if the payload followed the previous segment so
+    /// closely that it waited for the path.
     pub fn on_data(&mut self, at: u64, payload: u32) -> bool {
         let newest = self.last[TRAIN - 1];
         let gap = at.saturating_sub(newest);

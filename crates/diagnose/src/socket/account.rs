@@ -105,7 +105,8 @@ pub struct SocketAccount {
     pub now: LimitNow,
     /// Microseconds in intervals of high confidence.
     pub certain_us: u64,
-    /// Microseconds in which the send buffer was full although the kernel did not count them.
+    /// Microseconds in which the send buffer was full, but which the kernel did not count as
+    /// limited by the send buffer.
     pub uncounted_us: u64,
     /// Microseconds that the kernel counts as busy although the program wrote nothing.
     pub idle_busy_us: u64,

@@ -22,7 +22,7 @@ const MISSED_ROUNDS: u32 = 2;
 /// A change between two observations of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketChange {
-    /// The socket was first seen, in a round after the first one.
+    /// The socket was first seen, in a round after the first round.
     Opened,
     /// The send buffer is full, so a program that writes now blocks.
     WriterBlocked {
@@ -60,7 +60,8 @@ pub enum SocketChange {
 }
 
 impl SocketChange {
-    /// Name of the change in lines and JSON. If the lab has the event, too, it has the same name.
+    /// Name of the change in lines and JSON. A change that is also an event of the lab has the same
+    /// name there.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Opened => "opened",

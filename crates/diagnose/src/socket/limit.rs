@@ -358,7 +358,7 @@ fn congestion_limit(
 }
 
 /// The limit by which this end limited its peer between `before` and `now`, which are `elapsed_us`
-/// apart; `None` if the kernel's values do not show it.
+/// apart; `None` if the kernel's values do not show the limit.
 pub fn receive_limit_at(
     before: &SocketObservation,
     now: &SocketObservation,

@@ -4,8 +4,9 @@
 //! [`SocketTable`] compares successive answers and keeps a [`SocketAccount`] of each socket: time
 //! and bytes by [`Limit`](fullpipe_tcp::Limit), the same limits as those of fullpipe's own stack.
 //! [`socket_verdict`] names the main limit, its figures and the settings that change it.
-//! [`SocketWriter`] writes observations to a file and [`SocketRecording`] reads it; [`Replay`]
-//! computes accounts from such a file, and [`AccountsBeside`] compares an account with a capture.
+//! [`SocketWriter`] writes observations to a file, and [`SocketRecording`] reads such a file;
+//! [`Replay`] computes accounts from such a file, and [`AccountsBeside`] compares an account with a
+//! capture.
 //!
 //! Rule: nothing here asks a kernel or reads a clock. Bytes, settings and times are arguments, so
 //! an old kernel's answer can be analysed on any machine.

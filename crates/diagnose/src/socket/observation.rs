@@ -426,7 +426,7 @@ impl SocketObservation {
         }
     }
 
-    /// Bytes written and not sent. Kernels before 4.6 do not report them. The number is then
+    /// Bytes written and not sent. Kernels before 4.6 do not report this number, which is then
     /// computed from the segments in flight.
     pub fn unsent(&self) -> u32 {
         match &self.info {

@@ -287,8 +287,9 @@ fn any_of(conditions: &[Vec<u8>]) -> Vec<u8> {
     code
 }
 
-/// Returns code that accepts a socket if both `first` and `rest` accept it. Jumps of `first` to 4
-/// bytes beyond its own end are redirected to 4 bytes beyond the end of the whole code.
+/// Returns code that accepts a socket if both `first` and `rest` accept the socket. Jumps of
+/// `first` to 4 bytes beyond its own end are redirected to 4 bytes beyond the end of the whole
+/// code.
 fn all_of(mut first: Vec<u8>, rest: Vec<u8>) -> Vec<u8> {
     let len = first.len();
     let mut at = 0;

@@ -224,8 +224,9 @@ impl TcpInfo {
             .filter(|&rate| rate != u64::MAX && rate != u64::from(u32::MAX))
     }
 
-    /// Limit of the pacing rate in bytes per second, if the program set one and the kernel paces at
-    /// it. The kernel paces more slowly if the congestion window or BBR's model asks for less.
+    /// Limit of the pacing rate in bytes per second, if the program set a limit and the kernel
+    /// paces at this limit. The kernel paces more slowly if the congestion window or BBR's model
+    /// asks for less.
     pub fn pacing_limit_in_force(&self) -> Option<u64> {
         self.pacing_limit()
             .filter(|&limit| self.pacing_rate.is_none_or(|rate| rate >= limit))

@@ -171,7 +171,8 @@ fn a_packets_direction_and_the_drops_of_an_interface_are_known() {
     for (frame, flags) in frames.iter().zip([1, 2, 1 | 0b100 << 2]) {
         file.enhanced(0, frame.at_ns, frame, flags);
     }
-    // The latest statistics replace earlier ones, because they count from the beginning.
+    // The latest statistics replace earlier ones, because statistics count from the beginning of
+    // the section.
     file.statistics(0, 5).statistics(0, 12).statistics(1, 3);
     let everything = whole(&file.bytes);
     let passages = everything

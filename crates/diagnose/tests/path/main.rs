@@ -215,7 +215,8 @@ fn compare(table: &mut Table, ran: &Ran, way: usize) {
     if let Inferred::Known(share, Confidence::High) = own.busy_share
         && ran.kind != Kind::Policer
     {
-        // Add the time of the other direction on a radio, because a direction also waits for it.
+        // Add the time of the other direction on a radio, because a direction also waits for the
+        // other one.
         let other = match ran.kind {
             Kind::Radio => ran.truth[1 - way].busy,
             _ => Duration::ZERO,

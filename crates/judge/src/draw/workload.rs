@@ -132,8 +132,8 @@ fn reader_stall(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Part::Flow, &stall);
 }
 
-/// Adds a second flow that starts later, in the direction of the first flow or in the opposite
-/// direction.
+/// Adds a second flow that starts after the first flow, in the direction of the first flow or in
+/// the opposite direction.
 fn second_flow(plan: &mut Plan, mut rng: Rng) {
     let (from, to) = one(
         &mut rng,

@@ -26,7 +26,8 @@ pub const DEVICE_FIELDS: &[(&str, &str)] = &[
     ("merge_longest", "a time such as 1ms, above 0"),
 ];
 
-/// A network device. Unless a field is set, it has no offloads and an unlimited receive ring.
+/// A network device. Unless a field is set, the device has no offloads and an unlimited receive
+/// ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DevicePlan {
     /// Largest payload, in bytes, of a super-segment that the device divides into segments (TSO);

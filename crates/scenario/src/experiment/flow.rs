@@ -490,7 +490,7 @@ impl FlowPlan {
 }
 
 /// Returns the index of the first plan whose protocol differs from that of `plans[0]`, and the
-/// error message for it.
+/// error message for this plan.
 pub(super) fn mixed_protocols(plans: &[FlowPlan]) -> Option<(usize, String)> {
     let place = plans
         .iter()

@@ -33,7 +33,8 @@ pub struct Relief {
     pub is_removed: bool,
     /// True if the link draws random numbers for the property.
     pub is_random: bool,
-    /// Returns the values that reduce the impairment; `None` if the link does not have it.
+    /// Returns the values that reduce the impairment; `None` if the link does not have the
+    /// impairment.
     pub values: fn(&LinkModel) -> Option<ReliefValues>,
 }
 

@@ -307,7 +307,7 @@ impl Setup {
         }
     }
 
-    /// Returns the error message if `flow` has IPv6 and something on its path does not carry it.
+    /// Returns the error message if `flow` has IPv6 and something on its path does not carry IPv6.
     fn lack_for_v6(&self, flow: &FlowPlan) -> Option<String> {
         if flow.family == Family::V4 {
             return None;

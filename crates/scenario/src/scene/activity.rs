@@ -1,4 +1,5 @@
-//! The time in which connections were active, and the mean number of simultaneous ones.
+//! The time in which connections were active, and the mean number of connections that were active
+//! at the same time.
 //!
 //! Rule: a connection is active from its start to the end of its own measurement. The beginning of
 //! the run, which results exclude (`omit`), does not count. An idle connection counts as active.

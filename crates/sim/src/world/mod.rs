@@ -6,7 +6,7 @@
 //!
 //! `network.rs` builds worlds. `step.rs` handles an event. `serve.rs` and `processor.rs` do a
 //! host's work, `wire.rs` and `watch.rs` carry and check frames. `run.rs` runs a world to its goal,
-//! `inspect.rs` checks it, and `account.rs` charges time to the limits of datagrams.
+//! `inspect.rs` checks the world, and `account.rs` charges time to the limits of datagrams.
 
 mod account;
 mod congestion;

@@ -108,7 +108,8 @@ impl CaptureFile {
         })
     }
 
-    /// Number of packets that the capturing system dropped, if the file contains it; otherwise 0.
+    /// Number of packets that the capturing system dropped, if the file contains this number;
+    /// otherwise 0.
     pub(super) fn dropped(&self) -> u64 {
         match &self.format {
             Format::Pcap(_) => 0,

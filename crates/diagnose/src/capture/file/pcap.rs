@@ -36,7 +36,7 @@ enum Lengths {
     CapturedFirst,
     /// The original length comes first, as before version 2.3.
     OriginalFirst,
-    /// The smaller length is the captured one: version 2.3 was written in both orders.
+    /// The smaller length is the captured one: files of version 2.3 have either order.
     SmallerIsCaptured,
 }
 

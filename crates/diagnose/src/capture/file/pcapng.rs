@@ -266,8 +266,8 @@ impl Pcapng {
     }
 
     fn packet(&mut self, kind: u32, len: usize, input: &mut Input) -> Result<Placed, Stop> {
-        // Refuse longer packets: `NEED_MAX` has room for the longest captured frame and every
-        // option.
+        // Refuse blocks longer than `NEED_MAX`, which has room for the longest captured frame and
+        // every option.
         if len > NEED_MAX {
             return Err(Stop::Damaged("a packet has an impossible length"));
         }

@@ -7,8 +7,8 @@ use std::io;
 
 use crate::capture::{frame::Frame, input::NEED_MAX};
 
-/// Largest number of captured bytes of a frame. The longest IPv6 packet that Linux builds has
-/// fewer: 512 KiB.
+/// Largest number of captured bytes of a frame. The longest IPv6 packet that Linux builds has fewer
+/// bytes: 512 KiB.
 pub(super) const CAPTURED_MAX: u32 = 768 << 10;
 const _: () = assert!((CAPTURED_MAX as usize) < NEED_MAX);
 

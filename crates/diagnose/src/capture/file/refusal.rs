@@ -50,7 +50,7 @@ impl From<io::Error> for CaptureError {
     }
 }
 
-/// Returns the format of a file with these first bytes, and the advice for it.
+/// Returns the format of a file with these first bytes, and the advice for such a file.
 fn named(first: &[u8]) -> String {
     const EXPECTED: &str = "expected pcap or pcapng, also inside gzip or zstd";
     let known: [(&[u8], &str); 6] = [

@@ -1,9 +1,9 @@
 //! The connections of a capture: their segments and their ends.
 //!
 //! Rule: a connection is the segments between two addresses and ports. A SYN with another initial
-//! sequence number begins a new one. The analysis of a connection is returned when the connection
-//! ends. Memory therefore grows with the number of connections that are open at one time, and not
-//! with the length of the capture.
+//! sequence number begins a new connection. The analysis of a connection is returned when the
+//! connection ends. Memory therefore grows with the number of connections that are open at one
+//! time, and not with the length of the capture.
 //!
 //! A connection ends
 //! - [`linger_ns`](FlowLimits::linger_ns) after its last segment, once both ends sent FIN or one
@@ -139,7 +139,7 @@ impl<A: Analysis> Flow<A> {
             return false;
         }
         // If the capture has earlier segments of this end, but no SYN, they belong to a connection
-        // that began before the capture, so this SYN begins a new one.
+        // that began before the capture, so this SYN begins a new connection.
         let is_own_new = self.isn[from].map_or(self.has_sent[from], |isn| isn != segment.seq);
         match segment.acknowledges() {
             // After FINs of both ends, a SYN cannot be a retransmission, so it is new.
@@ -199,7 +199,7 @@ pub struct FlowTable<A, N> {
     /// Closed connections in the order of their last segments.
     closed: Recency,
     /// Connection of the last segment, kept because the next segment often belongs to the same
-    /// one.
+    /// connection.
     latest: Option<(FlowKey, u32)>,
     /// Number of connections so far.
     count: u64,

@@ -124,8 +124,8 @@ fn a_closed_connection_ends_after_its_last_segments() {
             (3, 3, FlowEnding::CaptureEnd)
         ]
     );
-    // Both connections remain in the table until the capture ends, because it ends within ten
-    // seconds of their last segments.
+    // Both connections remain in the table until the capture ends, because the capture ends within
+    // ten seconds of their last segments.
     let ended = flows(FlowLimits::DEFAULT, &segments[..4]);
     assert_eq!(
         ended,

@@ -301,8 +301,8 @@ fn a_buffer_at_the_cap_of_its_option_is_named_with_its_cap() {
     );
 }
 
-/// The settings of a peer on another host are unknown, so a command could lower them. A peer whose
-/// window was closed for long reads slowly, and no size is advised.
+/// The settings of a peer on another host are unknown, so a command could lower these settings. A
+/// peer whose window was closed for long reads slowly, and no size is advised.
 #[test]
 fn the_advice_for_an_unknown_peer_has_no_command_that_could_lower_its_settings() {
     let full = with_info(sending(22, 60_000), |info| {

@@ -8,9 +8,9 @@ mod replays;
 
 use super::*;
 
-/// Answers of Linux 6.18, one per line: name and bytes. They are from two connections over the
-/// loopback device, each with an answer of the sender and one of the receiver. In one connection
-/// the reader had stopped; in the other, payload was unread.
+/// Answers of Linux 6.18, one per line: name and bytes. The answers are from two connections over
+/// the loopback device, each with an answer of the sender and one of the receiver. In one
+/// connection the reader had stopped; in the other, payload was unread.
 const ANSWERS: &str = include_str!("linux-6.18.hex");
 /// Bytes of an answer before its attributes.
 const HEADER_LEN: usize = 72;
