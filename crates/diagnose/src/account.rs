@@ -87,7 +87,7 @@ struct Held {
     bytes: u64,
 }
 
-/// Share of the time charged to each limit.
+/// For each limit, the share of the whole time that is charged to this limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shares<R> {
     /// Limit and millionths, in the order of the limits' declaration.

@@ -16,7 +16,7 @@ use crate::flow::{EndId, Side};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrameCost {
-    /// Time for each frame.
+    /// Processor time for each frame, whatever its length.
     #[serde(with = "crate::text_forms::duration")]
     pub packet: Duration,
     /// Time for each byte of the frame, link header included, in picoseconds.

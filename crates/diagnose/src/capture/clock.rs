@@ -44,7 +44,7 @@ pub(super) struct Clock {
     /// A time that waits for confirmation.
     suspect_ns: Option<i64>,
     counters: TimeCounters,
-    /// Number of times so far.
+    /// Number of frames with a time so far.
     times: u64,
     /// Index of the largest unit of which all times so far are multiples.
     unit: usize,

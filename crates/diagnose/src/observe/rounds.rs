@@ -110,7 +110,7 @@ struct Round {
     begin: u64,
     has_loss: bool,
     has_mark: bool,
-    /// Number of segments that left without a wait.
+    /// Number of segments that left at the same time as the previous segment or ACK.
     plain: u32,
     /// Time limited by a window, including `train_ns`.
     window_ns: u64,

@@ -15,7 +15,7 @@ pub enum SeenLimit {
 }
 
 impl SeenLimit {
-    /// Number of values.
+    /// Number of values of [`SeenLimit`].
     pub const COUNT: usize = Limit::COUNT + 1;
 
     /// Every value, `Unknown` last.

@@ -143,7 +143,7 @@ pub struct Waits {
     /// Number of consecutive segments without PSH that have the same size, below `mss`, as the
     /// segment before them.
     equal: u32,
-    /// Payload was acknowledged.
+    /// True if payload was acknowledged.
     was_acked: bool,
     is_established: bool,
     fin_sent: bool,

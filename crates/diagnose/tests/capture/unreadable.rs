@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Read};
 
 use fullpipe_diagnose::capture::{BytesRead, CaptureReader, CaptureWarning};
 
-/// Bytes, then an error.
+/// A source that returns bytes, and then an error.
 struct Failing {
     bytes: Cursor<Vec<u8>>,
     error: Option<io::Error>,

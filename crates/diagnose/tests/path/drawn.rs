@@ -13,7 +13,7 @@ use fullpipe_sim::{Goal, LinkId, Seed, World};
 
 use super::capture::Captured;
 
-/// Longest time of a transfer.
+/// Longest virtual time that a transfer may take.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// The impairment of a world.

@@ -524,7 +524,7 @@ pub(super) fn ends_before_measuring(plans: &[FlowPlan]) -> Option<String> {
     ))
 }
 
-/// Reads a switch as files write it, or as C does.
+/// Reads a switch: `true` or `false`, as files have it, or `1` or `0`, as C has it.
 fn switch(text: &str) -> Option<bool> {
     match text.trim() {
         "true" | "1" => Some(true),

@@ -39,7 +39,7 @@ pub struct Played {
     pub silence: Option<Silence>,
     /// Events of the simulator. This measure of work is equal on every machine.
     pub steps: u64,
-    /// Number of worlds.
+    /// Number of worlds that these results summarise.
     pub worlds: u32,
     /// Every segment and every series, if they were requested.
     pub observed: Option<Observed>,

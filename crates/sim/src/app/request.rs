@@ -23,7 +23,7 @@ pub struct Requests {
     pub think: Duration,
 }
 
-/// Bytes exchanged so far.
+/// Bytes that one end has written and read so far, over all requests and responses.
 #[derive(Debug, Default)]
 struct Progress {
     sent: u64,

@@ -29,7 +29,7 @@ pub enum WriteSize {
     /// Drawn for each write from 1 to `max` bytes; all orders of magnitude are about
     /// equally likely.
     Odd {
-        /// Largest write.
+        /// Largest size of a write, in bytes.
         max: u64,
         /// Seed of the generator that draws the sizes.
         #[serde(with = "crate::text_forms::seed")]
@@ -107,7 +107,7 @@ pub struct Writer {
     plan: WritePlan,
     started: Option<Instant>,
     written: u64,
-    /// Bytes left of the current write.
+    /// Bytes of the current write that the stack has not accepted yet.
     rest: u64,
     not_before: Instant,
 }

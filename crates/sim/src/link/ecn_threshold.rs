@@ -3,7 +3,7 @@
 //! Rule: if the threshold is exceeded, the arriving frame is marked with CE if its sender uses ECN,
 //! and dropped otherwise. A threshold in packets is exceeded if that many frames already wait. A
 //! threshold in bytes is exceeded if the waiting frames and the arriving frame together have more
-//! bytes. Nothing is random and nothing is averaged.
+//! bytes than the threshold. Nothing is random and nothing is averaged.
 
 use super::{mark::mark, queue::FrameQueue};
 use serde::{Deserialize, Serialize};
