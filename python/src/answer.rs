@@ -19,7 +19,8 @@ use crate::{
     work::{Control, work},
 };
 
-/// Share of reading in the whole work, if a twin follows.
+/// Share of reading in the whole work, if a twin (a simulation of one connection) is made
+/// afterwards.
 const READING: f64 = 0.3;
 
 /// Captures, their connections, and the twin of one connection.

@@ -86,7 +86,8 @@ fn host(address: &str) -> Host {
     }
 }
 
-/// For a connection without a twin, returns a verdict that names the limit with the most time.
+/// For a connection without a twin, returns a verdict (an explanation) that names the limit with
+/// the most time.
 fn account(seen: &ObservedConnection) -> VerdictParts {
     match seen.main_limit() {
         Some((limit, share, _)) => VerdictParts::limited_by(format!(

@@ -1,4 +1,5 @@
-//! The twin of one connection: an experiment that behaves like the connection, and its verdict.
+//! The twin of one connection: an experiment that behaves like the connection, and its verdict (the
+//! explanation of its limit).
 //!
 //! Rule: a twin that does not reproduce the capture gives no advice. `fullpipe-fit` fits and
 //! compares, `fullpipe-explain` tries the changes.

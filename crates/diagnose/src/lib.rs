@@ -9,7 +9,8 @@
 //! kernel. [`merge`] joins two captures of one connection.
 //!
 //! Rule: the series are observations, neither interpreted nor rounded. This crate judges and draws
-//! no rows; the lab writes the verdict of a row, and this crate only stores it.
+//! no rows; the lab writes the verdict of a row (the explanation of its limit), and this crate only
+//! stores the verdict.
 #![forbid(unsafe_code)]
 
 pub mod account;

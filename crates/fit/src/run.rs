@@ -1,4 +1,5 @@
-//! Runs a candidate (an experiment that may be the twin of a capture), and captures the run.
+//! Runs a candidate (an experiment that may behave like the captured connection), and captures the
+//! run.
 //!
 //! Rule: a candidate's run is captured at the same place of the path as the original capture.
 
@@ -27,7 +28,7 @@ pub struct Ran {
     pub figures: Figures,
 }
 
-/// Place of a tap (of a capture) in the simulated network.
+/// Place of a tap (the place of a capture) in the simulated network.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     view: View,

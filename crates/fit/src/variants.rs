@@ -19,7 +19,7 @@ use crate::{
 /// Values that belong to a limit are varied only if the limit lasts for at least this share of the
 /// lifetime.
 const OPEN: f64 = 0.1;
-/// Misfit (sum of the differences between a twin and its capture) from which most kinds of
+/// Misfit (sum of the differences between a candidate and the capture) from which most kinds of
 /// candidates are tried.
 const EXACT: f64 = 0.02;
 /// Factor by which the longer queue that is tried exceeds the assumed queue.

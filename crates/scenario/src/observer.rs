@@ -1,5 +1,5 @@
-//! Reads the hosts' trace rings while a row (scenario) runs, and converts the records to facts and
-//! events.
+//! Reads the hosts' trace rings (ring buffers of records of each stack) while a row (scenario)
+//! runs, and converts the records to facts and events.
 //!
 //! Rule: observing changes nothing in the run. A host's ring is emptied long before it is full. If
 //! a ring overflows anyway, the facts contain the number of lost records.

@@ -1,9 +1,9 @@
 //! Charges the time and bytes of a datagram flow to limits, at both ends, and notes when queues
 //! overflow.
 //!
-//! Rule: at each end, exactly one limit applies at a time. `world/account.rs` reads it from the
-//! state of the simulated network and infers nothing. The times at an end therefore add up to the
-//! duration of the flow. The bytes add up to the bytes sent (at the sender) or read (at the
+//! Rule: at each end, exactly one limit applies at a time. `world/account.rs` reads this limit from
+//! the state of the simulated network and infers nothing. The times at an end therefore add up to
+//! the duration of the flow. The bytes add up to the bytes sent (at the sender) or read (at the
 //! receiver).
 
 #[cfg(test)]

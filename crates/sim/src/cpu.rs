@@ -1,8 +1,8 @@
 //! A host's processor: the cost of its work, and the time at which it is free.
 //!
-//! Rule: a processor does one thing at a time and finishes it. Frames that arrive meanwhile wait
-//! in the receive ring; a full ring drops them. A processor whose work costs nothing has no
-//! effect. The work itself is in `world/processor.rs`.
+//! Rule: a processor does one thing at a time and finishes it. Frames that arrive meanwhile wait in
+//! the receive ring; a full ring drops them. A processor whose work costs nothing has no effect.
+//! The work itself is in `world/processor.rs`.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

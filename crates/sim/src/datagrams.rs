@@ -85,7 +85,8 @@ pub(crate) struct DatagramFlow {
     pub started: Instant,
     pub wakeup: Wakeup,
     pub facts: DatagramFacts,
-    /// The account until now, or until the end of the plan's time if that is earlier.
+    /// The account (time and bytes by limit) until now, or until the end of the plan's time if that
+    /// is earlier.
     pub account: DatagramAccount,
     /// The account at the time of the last datagram read, if the plan gives an amount.
     pub at_last_read: Option<DatagramAccount>,

@@ -217,8 +217,8 @@ fn draw_config(rng: &Rng, hosts: u32) -> Config {
     // Give the ARP table an entry for each host. With fewer entries, neighbours would evict each
     // other, and ARP requests would never end.
     config.arp.entries = config.arp.entries.max(hosts);
-    // Switch keepalive off if its time is shorter than `SHORTEST_KEEPALIVE`. Probes every few microseconds are
-    // legal, but would leave no time for anything else.
+    // Switch keepalive off if its time is shorter than `SHORTEST_KEEPALIVE`. Probes every few
+    // microseconds are legal, but would leave no time for anything else.
     if config.tcp.keepalive_time < SHORTEST_KEEPALIVE {
         config.tcp.keepalive_time = Duration::ZERO;
     }

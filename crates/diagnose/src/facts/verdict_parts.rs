@@ -1,4 +1,4 @@
-//! A verdict in five short parts of text.
+//! A verdict (the explanation of what limits a transfer) in five short parts of text.
 //!
 //! Rule: a part is plain text with names in backticks. A part that does not apply is absent.
 //! `fullpipe_explain` writes the parts, and the lab arranges them for printing.

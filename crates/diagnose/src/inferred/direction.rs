@@ -1,4 +1,4 @@
-//! The account of one direction: frame counts, busy share, queue delay.
+//! The account of one direction of a path: frame counts, busy share, queue delay.
 //!
 //! Rule: this file only combines the results of the other files.
 

@@ -20,7 +20,8 @@ pub struct ObservedConnection {
     /// Time from the first segment to the last one. If the connection was still open, time from the
     /// first segment to the end of the capture.
     pub lifetime_ns: u64,
-    /// The end that sent more payload than the other. The account describes this sender.
+    /// The end that sent more payload than the other. The account (time and bytes by limit)
+    /// describes this sender.
     #[serde(serialize_with = "end_name")]
     pub sender: End,
     /// The end that opened the connection: it sent a SYN or received a SYN-ACK. `None` if the
@@ -61,9 +62,9 @@ pub struct ObservedConnection {
 }
 
 impl ObservedConnection {
-    /// Largest number of bands.
+    /// Largest number of bands (periods with one limit) that are kept.
     pub const BANDS: usize = 16_384;
-    /// Largest number of episodes.
+    /// Largest number of episodes that are kept.
     pub const EPISODES: usize = 4_096;
 
     /// Shares of the account.

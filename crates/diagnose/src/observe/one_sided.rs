@@ -1,4 +1,5 @@
-//! The account of a capture that contains only one direction of a connection.
+//! The account (time and bytes by limit) of a capture that contains only one direction of a
+//! connection.
 //!
 //! Without ACKs, it is unknown which event ended a wait. Without payload, it is unknown when the
 //! sender sent.

@@ -43,8 +43,8 @@ const LEAST_BUFFER: u64 = 3;
 const LEAST_PACED: u64 = 4;
 /// Number of round trips of equal flight that show a send buffer, if there was no loss before.
 const PLATEAU: usize = 4;
-/// Number of round trips of equal flight that show a send buffer after a loss. The number is
-/// larger, because the window of CUBIC hardly grows near its size before the loss.
+/// Number of round trips of equal flight that show a send buffer after a loss. It is larger than
+/// [`PLATEAU`], because the window of CUBIC hardly grows near its size before the loss.
 const PLATEAU_AFTER_LOSS: usize = 10;
 /// Nagle's algorithm is not the cause of [`Cause::Late`] waits if at least this many segments leave
 /// per wait.

@@ -1,4 +1,4 @@
-//! Compares the account of a capture with the account of the kernel's socket.
+//! Compares the account (time by limit) of a capture with the account of the kernel's socket.
 //!
 //! Rule: the accounts are compared over the time that both cover, by the host's clock. Limits
 //! that differ only in the cause of the congestion window's size count as equal, because the

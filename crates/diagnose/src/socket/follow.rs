@@ -128,7 +128,7 @@ impl SocketPeaks {
     }
 }
 
-/// A socket, its latest observation and its account.
+/// A socket, its latest observation and its account (time and bytes by limit).
 #[derive(Clone, Copy, Debug)]
 pub struct FollowedSocket {
     /// Time of the first observation.

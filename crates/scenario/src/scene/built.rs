@@ -33,7 +33,8 @@ pub(super) struct Built<'a> {
 }
 
 impl<'a> Built<'a> {
-    /// Builds the world of `setup` at time zero. With `traces`, each host has a trace ring.
+    /// Builds the world of `setup` at time zero. With `traces`, each host has a trace ring, a ring
+    /// buffer of records of its stack.
     pub fn new(setup: &'a Setup, seed: u64, traces: bool) -> Self {
         let mut world = World::new(Seed(seed));
         let (links, hosts) = connect(&mut world, setup, traces);

@@ -41,7 +41,7 @@ impl Watching {
         }
     }
 
-    /// Runs the world for `length` and reads the hosts' traces.
+    /// Runs the world (the simulated network) for `length` and reads the hosts' traces.
     ///
     /// # Errors
     /// Returns a violation that a checker of the simulator found.

@@ -1,8 +1,8 @@
 //! Truncation: frames whose end is cut off. The example of CONTRIBUTING.md.
 //!
-//! Rule: truncation exists only with the feature `recipes`. A test checks with it that
-//! verdicts name an impairment for which only rows of tables were added. At least the
-//! link header remains.
+//! Rule: truncation exists only with the feature `recipes`. With this impairment, a test checks
+//! that verdicts (explanations of transfers) name an impairment for which only rows of tables were
+//! added. At least the link header remains.
 
 use fullpipe_pool::Rng;
 

@@ -1,8 +1,8 @@
 //! A network in virtual time: hosts, links, flows, one seed.
 //!
-//! Rule: the same seed and the same calls give the same world, to the nanosecond
-//! and the byte. Time passes only from event to event; everything that an event
-//! causes happens at its time. Checkers observe every step and change nothing.
+//! Rule: the same seed and the same calls give the same world (simulated network), to the
+//! nanosecond and the byte. Time passes only from event to event; everything that an event causes
+//! happens at its time. Checkers observe every step and change nothing.
 //!
 //! `network.rs` builds worlds. `step.rs` handles an event. `serve.rs` and `processor.rs` do a
 //! host's work, `wire.rs` and `watch.rs` carry and check frames. `run.rs` runs a world to its goal,

@@ -101,7 +101,7 @@ pub struct World {
     pub(super) switches: Vec<SwitchPorts>,
     pub(super) flows: Vec<Flow>,
     pub(super) datagrams: Vec<DatagramFlow>,
-    /// Overflows of queues and rings, if they are recorded.
+    /// Overflows of receive queues and receive rings, if they are recorded.
     pub(super) overflows: Option<Vec<(HostId, OverflowPlace, Overflow)>>,
     pub(super) done: usize,
     /// The IP version of the flows that are added from now on.

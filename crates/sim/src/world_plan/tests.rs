@@ -1,4 +1,4 @@
-//! Tests of world files.
+//! Tests of world files (descriptions of simulated networks).
 
 use super::*;
 

@@ -42,8 +42,8 @@ fn replayed(rounds: &[SocketObservation]) -> Replay {
     replay
 }
 
-/// The account from a recording equals that of the live socket, and the bands (periods with one
-/// limit) cover the time of the account without gaps.
+/// The account (time by limit) from a recording equals that of the live socket, and the bands
+/// (periods with one limit) cover the time of the account without gaps.
 #[test]
 fn a_replayed_socket_has_the_account_of_the_live_one() {
     let rounds = rounds();
