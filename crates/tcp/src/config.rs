@@ -246,10 +246,11 @@ knobs! {
     }
 }
 
-/// Smallest number of holes that follows from the size of a receive buffer.
+/// Smallest number of holes (separate ranges of out-of-order payload) that
+/// [`TcpConfig::hole_count`] derives from the size of a receive buffer.
 const FEWEST_HOLES: u32 = 64;
-/// Bytes of receive buffer for each hole: somewhat more than two segments, because a full queue
-/// drops every second segment in slow start.
+/// Bytes of receive buffer for each hole: somewhat more than two segments. In slow start a full
+/// queue drops every second segment, which leaves one hole for every two segments.
 const BYTES_PER_HOLE: u32 = 4 << 10;
 
 impl TcpConfig {

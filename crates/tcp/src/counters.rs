@@ -47,7 +47,7 @@ counters! {
         delayed_acks: "TcpExtDelayedACKs",
         /// DSACKs sent for data received twice.
         dsack_old_sent: "TcpExtTCPDSACKOldSent",
-        /// DSACKs sent for data out of order received twice.
+        /// DSACKs sent for out-of-order data that was received twice.
         dsack_ofo_sent: "TcpExtTCPDSACKOfoSent",
         /// DSACKs received.
         dsack_recv: "TcpExtTCPDSACKRecv",
@@ -96,8 +96,7 @@ counters! {
 /// Declares the discard reasons with their counter names.
 macro_rules! discard_reasons {
     ( $( $(#[doc = $doc:literal])+ $variant:ident = $name:literal, )+ ) => {
-        /// Reason for which a segment, or an ICMP error, was discarded. Each is
-        /// a counter.
+        /// Reason for which a segment, or an ICMP error, was discarded. Each reason is a counter.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum DiscardReason {

@@ -142,7 +142,7 @@ reasons! {
         /// A datagram waits, and the processor works on something else. Not a limit of
         /// connections: their clocks leave out this variant and the next.
         Processor = "processor",
-        /// The device's receive ring is full.
+        /// The device's receive ring, its queue of buffers for arriving frames, is full.
         Descriptors = "descriptors",
     }
 }

@@ -145,9 +145,9 @@ pub trait CongestionControl {
 
     /// Returns the limit to which time is charged while the congestion window is full.
     ///
-    /// [`Limit::CwndAfterLoss`] means that an event set the size of the window. The
-    /// connection replaces it by [`Limit::CwndAfterMark`] if the last event was a mark, and
-    /// by [`Limit::CwndSteady`] if there was no event.
+    /// [`Limit::CwndAfterLoss`] means that an event set the size of the window. The connection
+    /// replaces `CwndAfterLoss` by [`Limit::CwndAfterMark`] if the last event was a mark, and by
+    /// [`Limit::CwndSteady`] if there was no event.
     fn limit(&self) -> Limit {
         if self.cwnd() < self.ssthresh() {
             Limit::CwndSlowStart

@@ -18,7 +18,7 @@ use super::{
 use crate::{Limit, SeqNum, TcpConfig};
 
 /// Returns the initial congestion window in bytes. RFC 6928 §2: `tcp.initial_window` segments, but
-/// at most the larger of as many segments of 1,460 bytes and two segments.
+/// at most the larger of `tcp.initial_window` · 1,460 bytes and two segments.
 pub fn initial_window(config: &TcpConfig, mss: u32) -> u32 {
     let segments = config.initial_window;
     let ceiling = (segments * 1_460).max(2 * mss);

@@ -13,7 +13,7 @@ use fullpipe_pool::{Duration, Instant};
 pub const BURST_SEGMENTS: u32 = 10;
 
 /// Largest quantum in bytes, unless two segments are larger: no device takes a larger
-/// super-segment (a segment that it cuts).
+/// super-segment (a long segment that the device cuts into segments of one MSS).
 const QUANTUM_MAX: u32 = 64 << 10;
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;

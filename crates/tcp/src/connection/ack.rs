@@ -61,7 +61,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Stores the window of an ACK, `window` bytes, and sets the timers that depend on it.
+    /// Stores the window of an ACK, `window` bytes, and sets the timers that depend on the window.
     ///
     /// Only an ACK that is not old updates the window (RFC 9293 §3.10.7.4). The window of an
     /// old ACK counts from its SEG.ACK, and segments sent later may have used it up.
@@ -158,8 +158,8 @@ impl Connection {
         self.size_send_buffer(env);
         self.record_window(env);
         self.wants_output = true;
-        // Restart the timer of the tail loss probe after a SACK, too, because it also changes the
-        // probe's time.
+        // Restart the timer of the tail loss probe after a SACK, too, because a SACK also changes
+        // the probe's time.
         if advanced || out.delivered > 0 {
             self.ack_is_overdue = false;
             self.arm_tail(env);

@@ -101,7 +101,7 @@ impl Connection {
     }
 
     /// Returns true if F-RTO retransmits nothing before the next ACK. F-RTO waits only while bytes
-    /// are in flight, because otherwise no ACK can resolve it.
+    /// are in flight, because otherwise no ACK can show if the timeout was spurious.
     pub(super) fn frto_awaits_ack(&self) -> bool {
         self.recovery.frto_awaits_new_data() && self.recovery.board().in_flight() > 0
     }

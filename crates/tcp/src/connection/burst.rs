@@ -39,8 +39,8 @@ impl Connection {
 
     /// Returns the burst that begins with `segment`, which `poll_segment` has just
     /// returned. Returns `None` if the next segment may differ in more than its sequence
-    /// number. `snd_nxt` is SND.NXT before `segment` left: a segment that begins below it
-    /// is a retransmission, which begins no burst.
+    /// number. `snd_nxt` is SND.NXT before `segment` left: a segment that begins below `snd_nxt` is
+    /// a retransmission, which begins no burst.
     ///
     /// The device must not cut frames, and must not report completions.
     #[inline]

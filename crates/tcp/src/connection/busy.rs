@@ -5,12 +5,12 @@
 
 use fullpipe_pool::{Duration, Instant};
 
-/// Set while the clock runs.
+/// Flag in [`BusyClock`] that is set while the clock runs.
 const RUNS: u64 = 1 << 63;
 
 /// Clock of the busy time. The value of a stopped clock is the busy time so far. The value of a
-/// running clock is the present time minus the busy time, which does not change while the clock runs,
-/// and the flag [`RUNS`].
+/// running clock is the flag [`RUNS`] and a difference: the present time minus the busy time. Both
+/// grow while the clock runs, so the difference stays the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BusyClock(u64);
 

@@ -36,7 +36,7 @@ impl Connection {
     /// Processes CWR and the ECN field of an acceptable segment with payload. CWR ends
     /// the echo; a mark on the same segment starts the echo anew. CWR, and a mark that
     /// starts the echo, make an ACK due at once, because the sender's window may be
-    /// too small for a second segment.
+    /// too small for the second segment that would end the delay of the ACK.
     pub(super) fn take_ecn(&mut self, segment: &Segment<'_>) {
         if !self.agreed.ecn {
             return;

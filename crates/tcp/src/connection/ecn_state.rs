@@ -7,8 +7,8 @@ use fullpipe_wire::{Ecn, TcpFlags};
 
 use crate::{EcnMode, Segment, TcpConfig};
 
-/// Number of SYNs that request ECN. Some paths drop such SYNs, so later ones do not request it. RFC
-/// 3168 §6.1.1.1.
+/// Number of SYNs that request ECN. Some paths drop such SYNs, so later SYNs do not request ECN.
+/// RFC 3168 §6.1.1.1.
 const REQUESTING_SYNS: u32 = 2;
 
 /// ECN state of a connection.
@@ -32,8 +32,7 @@ impl EcnState {
         both && syn.ecn == Ecn::NotEct && config.ecn != EcnMode::Off
     }
 
-    /// Returns the flags of the SYN that leaves after `timeouts` without an
-    /// answer.
+    /// Returns the flags of the SYN that leaves after `timeouts` timeouts without an answer.
     pub(super) fn syn_flags(&mut self, timeouts: u32, config: &TcpConfig) -> TcpFlags {
         if config.ecn == EcnMode::On && timeouts < REQUESTING_SYNS {
             self.requested = true;

@@ -98,8 +98,8 @@ impl HalfOpen {
     }
 
     /// Creates the entry for `syn`. The knobs, `open.tuning`, the free memory of `pool` and
-    /// `most_blocks` bound its window, so that memory can back the advertised window when the ACK
-    /// arrives.
+    /// `most_blocks` bound the entry's window, so that memory can back the advertised window when
+    /// the ACK arrives.
     pub fn from_syn(
         syn: &Segment<'_>,
         open: ActiveOpen,
@@ -157,8 +157,8 @@ impl HalfOpen {
         cell.is_some_and(|cell| u32::from(self.window) <= cell)
     }
 
-    /// Creates the SYN-ACK that leaves at `now`, and stores its time. Its ACK gives a
-    /// round-trip sample if only one SYN-ACK was sent (RFC 6298 §3).
+    /// Creates the SYN-ACK that leaves at `now`, and stores this time. The ACK of the SYN-ACK gives
+    /// a round-trip sample if only one SYN-ACK was sent (RFC 6298 §3).
     pub fn send_syn_ack(&mut self, now: Instant) -> SegmentOut {
         self.syn_acks = self.syn_acks.saturating_add(1);
         self.syn_ack_at = now;

@@ -131,8 +131,8 @@ impl Connection {
         let in_order =
             self.recovery.phase() == RecoveryPhase::Open && self.recovery.board().lost() == 0;
         let loss_is_detectable = self.agreed.sack && in_order && !self.recovery.is_probing();
-        // Count the space that ACKs will free in the send buffer as payload to follow, because a
-        // blocked writer will fill it.
+        // Count the space that ACKs will free in the send buffer as payload that can follow the
+        // probe, because a blocked writer will fill it.
         let (unsent, outstanding) = (self.send.unsent(), self.send.outstanding());
         let coming = if self.send.blocked.is_some() {
             unsent + outstanding

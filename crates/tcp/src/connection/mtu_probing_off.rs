@@ -10,10 +10,10 @@ use crate::{Limit, SegmentOut, SeqNum, send::PacketTooBig};
 pub(super) enum Probing {
     /// No probe.
     Idle,
-    /// Never.
+    /// Never made.
     #[expect(dead_code, reason = "the interface of the discovery")]
     Waits(Limit),
-    /// Never.
+    /// Never made.
     #[expect(dead_code, reason = "the interface of the discovery")]
     Due(u32),
 }

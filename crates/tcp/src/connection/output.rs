@@ -539,8 +539,8 @@ impl Connection {
         let (len, end) = (segment.payload_len(), segment.seq + segment.len());
         let mss = self.mss(env).max(1);
         let nothing_outstanding = self.send.outstanding() == 0;
-        // During an attempt to connect, the user timeout counts from the application's call
-        // instead.
+        // During an attempt to connect, the user timeout counts from the application's call, and
+        // not from this segment.
         if nothing_outstanding && self.state.is_synchronized() {
             self.progress_at = env.now;
         }

@@ -30,8 +30,8 @@ pub struct Tuning {
     /// Free bytes of the send buffer for which a writer waits after it found the buffer full; at
     /// most the buffer's size. 0 means a third of the buffer, or less when little is left to send.
     pub send_low_water: u32,
-    /// Largest number of bytes written and not sent: a write that reaches it is cut short. With 0
-    /// only the send buffer bounds a write.
+    /// Largest number of bytes written and not sent: a write that reaches this number is cut short.
+    /// With 0 only the send buffer bounds a write.
     pub unsent_low_water: u32,
     /// Bytes received in order that make the connection readable; 0 is like 1.
     pub receive_low_water: u32,
@@ -58,7 +58,7 @@ pub struct Tuning {
     pub keepalive_probes: u32,
     /// `tcp.syn_retries` of this connection. A listener's SYN-ACKs follow `tcp.synack_retries`.
     pub syn_retries: u32,
-    /// Longest time data may stay unacknowledged; zero leaves it to `retries2`.
+    /// Longest time data may stay unacknowledged; with zero only `tcp.retries2` bounds this time.
     pub user_timeout: Duration,
     /// Congestion control algorithm; `None` is the host's default. In the
     /// [`Info`](super::Info) of an open connection it is the algorithm in use.
@@ -161,9 +161,9 @@ pub enum SocketOption {
     /// `SO_SNDLOWAT`: free bytes at which a writer that found the send buffer full continues; 0
     /// means a third of the buffer, or less when little is unsent.
     SendLowWater(u32),
-    /// `TCP_NOTSENT_LOWAT`: largest number of bytes written and not sent. A write that reaches it
-    /// is cut short, and the writer continues at half of it. With 0 only the send buffer bounds a
-    /// write.
+    /// `TCP_NOTSENT_LOWAT`: largest number of bytes written and not sent. A write that reaches this
+    /// number is cut short, and the writer continues at half of the number. With 0 only the send
+    /// buffer bounds a write.
     UnsentLowWater(u32),
     /// `SO_RCVBUF`: receive buffer in bytes (`tcp.receive_buffer`), at most
     /// `tcp.receive_buffer_limit`. Switches the buffer's autotuning off. A smaller size takes
@@ -193,7 +193,8 @@ pub enum SocketOption {
     /// `TCP_SYNCNT`: consecutive timeouts of the SYN after which the open fails
     /// (`tcp.syn_retries`). RFC 9293 §3.8.3.
     SynRetries(u32),
-    /// `TCP_USER_TIMEOUT` (`tcp.user_timeout`); zero leaves it to `retries2`. RFC 9293 §3.8.3.
+    /// `TCP_USER_TIMEOUT`: longest time data may stay unacknowledged (`tcp.user_timeout`); with
+    /// zero only `tcp.retries2` bounds this time. RFC 9293 §3.8.3.
     UserTimeout(Duration),
     /// `TCP_QUICKACK`: true acknowledges at once every segment with payload, and also the payload
     /// whose ACK is delayed now; false follows `tcp.ack_every` again. RFC 9293 §3.8.6.3.
@@ -299,7 +300,7 @@ fn time_in_range(
 /// Result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// This many bytes.
+    /// Number of bytes read.
     Data(usize),
     /// Nothing to read now, or less than the low-water mark.
     Empty,

@@ -232,8 +232,8 @@ impl Connection {
         stream.slices(pool, segment.payload.clone())
     }
 
-    /// Returns true if the peer has accepted nothing for R1 timeouts or window
-    /// probes.
+    /// Returns true if the peer has accepted nothing for R1 (knob `tcp.retries1`) timeouts or
+    /// window probes.
     pub fn is_stalled(&self, config: &TcpConfig) -> bool {
         self.recovery.timeouts().max(self.probes.into()) >= config.retries1
     }

@@ -1,6 +1,6 @@
 //! The clock of a build without the feature `limit-clock`: it stores only the current reason.
 //!
-//! Rule: it has the interface of the clock; each time and each number of bytes is 0.
+//! Rule: the interface is that of `clock.rs`; each time and each number of bytes is 0.
 
 use fullpipe_pool::{Duration, Instant};
 

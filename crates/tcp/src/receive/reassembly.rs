@@ -91,8 +91,8 @@ impl ReceiveHalf {
     }
 
     /// Returns true if `len` bytes at `seq` are the next in order, nothing waits behind a
-    /// hole, and the window has room for all of them: none is trimmed. `next` is the stream
-    /// offset of the next byte.
+    /// hole, and the window has room for all of these bytes, so none is trimmed. `next` is the
+    /// stream offset of the next byte.
     fn fits_next(&self, seq: SeqNum, len: usize, next: u64) -> bool {
         seq == self.rcv_nxt
             && len > 0

@@ -24,7 +24,7 @@ pub struct WindowRoom {
     pub mss_most: u32,
     /// Shift count of the window field.
     pub scale: u8,
-    /// The window limits the peer, so that it waits for updates.
+    /// The window limits the peer, so that the peer waits for window updates.
     pub limits_peer: bool,
 }
 

@@ -40,12 +40,12 @@ struct Curve {
     w_max: u32,
     /// The window before the last reduction.
     cwnd_prior: u32,
-    /// Reno's window at the same time.
+    /// W_est: the window that Reno would have now.
     w_est: u32,
     /// K in milliseconds.
     k_ms: u32,
     /// Start of congestion avoidance, moved forward by the time in which the window did
-    /// not limit the sender; `None` until it starts.
+    /// not limit the sender; `None` until congestion avoidance starts.
     epoch_start: Option<Instant>,
     /// Remainder of the division by which the window grows.
     cwnd_rest: u64,

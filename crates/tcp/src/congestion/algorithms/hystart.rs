@@ -9,10 +9,10 @@
 /// MIN_RTT_THRESH and MAX_RTT_THRESH: smallest and largest significant growth
 /// of the round-trip time, in microseconds.
 const RTT_THRESH_US: (u32, u32) = (4_000, 16_000);
-/// MIN_RTT_DIVISOR: between these bounds, growth is significant if it is at least the round-trip
-/// time divided by this number.
+/// MIN_RTT_DIVISOR: between the bounds of `RTT_THRESH_US`, growth is significant if it is at least
+/// the round-trip time divided by this number.
 const MIN_RTT_DIVISOR: u32 = 8;
-/// N_RTT_SAMPLE: samples in a round before it is checked.
+/// N_RTT_SAMPLE: samples that a round needs before its shortest round-trip time is checked.
 const N_RTT_SAMPLE: u8 = 8;
 /// CSS_GROWTH_DIVISOR: divisor of the window's growth in CSS.
 pub const CSS_GROWTH_DIVISOR: u32 = 4;

@@ -24,7 +24,7 @@ fn event() -> CongestionEvent {
     }
 }
 
-/// Returns a window of ten segments after `acked` bytes.
+/// Returns `snd_una..snd_nxt` of ten segments in flight after `acked` acknowledged bytes.
 fn window(acked: u32) -> Range<SeqNum> {
     SeqNum(acked)..SeqNum(acked + 10 * MSS)
 }

@@ -10,7 +10,7 @@ use crate::{
 
 const MSS: u32 = 1_000;
 
-/// An algorithm whose window, in segments, counts how often it was started.
+/// An algorithm whose window, in segments, counts how often the algorithm was started.
 #[derive(Default)]
 struct CountsStarts(u32);
 

@@ -113,7 +113,7 @@ fn pressure_shrinks_grown_buffers_and_the_right_edge_stays() {
 }
 
 /// A buffer that has grown far shrinks, and one that has grown little does not.
-/// The order among several buffers is tested in `sim/tests/shared_memory.rs`.
+/// The order in which several buffers shrink is tested in `sim/tests/shared_memory.rs`.
 #[test]
 fn under_pressure_a_buffer_shrinks_to_what_is_free() {
     let pool = PoolConfig {

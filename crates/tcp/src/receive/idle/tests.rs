@@ -228,7 +228,7 @@ fn without_shortage_the_first_payload_ends_an_idle_window() {
     assert!(rig.field() > 20_000);
 }
 
-/// If a cell has room for less than a segment, the peer may wait until all of it is free.
+/// If a cell has room for less than a segment, the peer may wait until the whole cell is free.
 #[test]
 fn a_cell_that_was_read_is_shown_whole_unless_a_segment_still_fits() {
     for (name, mss, bytes, shown) in [

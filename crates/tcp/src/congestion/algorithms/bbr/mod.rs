@@ -49,7 +49,8 @@ const MIN_PIPE_SEGMENTS: u32 = 4;
 /// BBR.PacingMarginPercent: margin of the pacing rate below the bandwidth.
 /// §5.6.2.
 const PACING_MARGIN: u64 = 1;
-/// Quanta that may wait in the offload engines of both hosts. §5.5.8.1.
+/// Send quanta (bytes that leave together) that may wait in the offload engines of both hosts.
+/// §5.5.8.1.
 const OFFLOAD_QUANTA: u32 = 3;
 
 impl Bbr {
@@ -129,8 +130,8 @@ impl Bbr {
 
     /// Returns the lower bound of the pacing rate in bytes per second: the smallest window over a
     /// round trip. At a lower rate, ACKs measure the pacing rate itself, and each mark or loss
-    /// lowers it further. The draft has no such bound; without it, a connection was silent for half
-    /// an hour.
+    /// lowers the rate further. The draft has no such bound; without it, a connection was silent
+    /// for half an hour.
     fn least_pacing_rate(&self) -> u64 {
         let window = u64::from(self.min_pipe_cwnd());
         let per_second = (window * 1_000_000).checked_div(self.srtt_us.into());

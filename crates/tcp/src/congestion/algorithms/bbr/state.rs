@@ -8,7 +8,7 @@ use fullpipe_pool::{Instant, Rng};
 use super::model::{INFINITE, Model};
 use crate::congestion::{control::AckSample, delivery_rate::LostRange};
 
-/// BBR.Beta in percent: smallest factor of a reduction. §5.5.10.2.
+/// BBR.Beta in percent: a reduction keeps at least this share of a bound. §5.5.10.2.
 pub(super) const BETA: u64 = 70;
 /// Value of the loss threshold that switches off the response to loss.
 pub(super) const OFF: u32 = 100;
@@ -287,8 +287,8 @@ pub struct ProbeRtt {
     /// End of the phase; `None` until few enough bytes are in flight.
     pub(super) done_stamp: Option<Instant>,
     pub(super) round_done: bool,
-    /// Samples of ranges that left before this many bytes were delivered measure
-    /// ProbeRTT, not the path.
+    /// Samples of ranges that left before this many bytes were delivered measure the small window
+    /// of ProbeRTT, not the path.
     pub(super) starved_until: u64,
 }
 

@@ -40,7 +40,7 @@ fn rate_of(mut sample: AckSample, delivered: u32, interval_us: u32) -> AckSample
     sample
 }
 
-/// Creates BBR with an initial window of this many segments.
+/// Creates BBR with an initial window of `segments` segments.
 fn started(segments: u32) -> Bbr {
     Bbr::new(&CongestionStart {
         cwnd: segments * MSS,

@@ -461,8 +461,8 @@ fn after_idle_time_slow_start_leads_to_three_quarters_of_the_window() {
     }
 }
 
-/// Runs three seconds from the start on 100 Mbit/s and 40 ms with a queue of
-/// `bdps` bandwidth-delay products. Returns the segments dropped and the limit at the end.
+/// Runs the first three seconds of a flow on a path of 100 Mbit/s and 40 ms with a queue of `bdps`
+/// bandwidth-delay products. Returns the segments dropped and the limit at the end.
 fn start(hystart: bool, bdps: u64) -> (u64, Limit) {
     let mut path = Path::wide();
     path.buffer = path.bdp() * bdps;

@@ -69,7 +69,7 @@ fn a_queue_within_a_round_is_seen_in_the_next() {
     );
 }
 
-/// RFC 9406 §4.2: both minima must be valid, so the first round never starts CSS.
+/// RFC 9406 §4.2: the minima of both rounds must be valid, so the first round never starts CSS.
 #[test]
 fn a_round_without_samples_compares_with_nothing() {
     let mut hystart = HyStart::new();
@@ -78,7 +78,7 @@ fn a_round_without_samples_compares_with_nothing() {
     assert_eq!(round(&mut hystart, 2_000_000, 20), SlowStartPhase::Standard);
 }
 
-/// RFC 9406 §4.2: a partial round counts towards CSS_ROUNDS, and after five slow start is
+/// RFC 9406 §4.2: a partial round counts towards CSS_ROUNDS, and after five rounds slow start is
 /// over.
 #[test]
 fn five_rounds_of_css_end_slow_start() {

@@ -1,4 +1,4 @@
-//! Tests of the steps of an ACK and of a loss, one by one, on a path of 1 MB/s and 100 ms: the
+//! Tests of BBR's steps at an ACK and at a loss, one by one, on a path of 1 MB/s and 100 ms: the
 //! bandwidth-delay product is 100 segments.
 
 use fullpipe_pool::Instant;
