@@ -29,11 +29,11 @@ pub trait KnobType: Copy + PartialOrd + fmt::Display + 'static {
     /// logarithm, because small values expose the most bugs.
     fn draw(rng: &mut Rng, low: Self, high: Self) -> Self;
 
-    /// The value as a number: microseconds of a time, 0 or 1 of a switch, the place of a choice in
-    /// its list.
+    /// The value as a number: a time in microseconds, a switch as 0 or 1, a choice as its index in
+    /// the list of choices.
     fn to_number(self) -> u64;
 
-    /// The value of a number; `None` when no value has it.
+    /// Returns the value whose [`to_number`](Self::to_number) is `number`; `None` if there is none.
     fn from_number(number: u64) -> Option<Self>;
 }
 
@@ -209,7 +209,8 @@ pub fn parse_in<T: KnobType>(
     Ok(value)
 }
 
-/// The value of `number` if that is inside `low..=high`. Called by [`knobs!`](crate::knobs!).
+/// Returns the value whose number is `number`; `None` unless this value is inside `low..=high`.
+/// Called by [`knobs!`](crate::knobs!).
 pub fn legal_number<T: KnobType>(number: u64, low: T, high: T) -> Option<T> {
     T::from_number(number).filter(|value| (low..=high).contains(value))
 }

@@ -304,9 +304,9 @@ macro_rules! config {
             }
 
             /// Sets the knob at place `knob` of [`names`](Self::names) from a number:
-            /// microseconds of a time, 0 or 1 of a switch, the place of a choice in its list.
-            /// Returns false, and changes nothing, if there is no such knob or the number is not a
-            /// legal value. Unlike [`set`](Self::set), allocates nothing.
+            /// a time in microseconds, a switch as 0 or 1, a choice as its index in the list of
+            /// choices. Returns false, and changes nothing, if there is no such knob or the number
+            /// is not a legal value. Unlike [`set`](Self::set), allocates nothing.
             pub fn set_number(&mut self, knob: usize, number: u64) -> bool {
                 let mut row = knob;
                 $(
@@ -366,7 +366,7 @@ config! {
     trace: TraceConfig,
 }
 
-/// Smallest default of `stack.sent_ranges`.
+/// Smallest number of sent ranges if the knob `stack.sent_ranges` is 0.
 const FEWEST_SENT_RANGES: u64 = 4_096;
 /// Bytes of packet memory for each sent range: about a full segment.
 const BYTES_PER_SENT_RANGE: u64 = 2 << 10;

@@ -81,7 +81,7 @@ fullpipe_pool::counters! {
         icmp_out_dest_unreachs: "IcmpOutDestUnreachs",
         /// Echo replies sent.
         icmp_out_echo_reps: "IcmpOutEchoReps",
-        /// Messages not sent because of the rate limit.
+        /// ICMP messages not sent because of the rate limit.
         icmp_out_rate_limit_global: "IcmpOutRateLimitGlobal",
         /// UDP datagrams queued at a socket. RFC 4113.
         udp_in_datagrams: "UdpInDatagrams",
@@ -125,7 +125,7 @@ fullpipe_pool::counters! {
 /// Declares the discard reasons and their names.
 macro_rules! discards {
     ($( $(#[doc = $doc:literal])+ $reason:ident, )+) => {
-        /// The reason that a frame, packet or segment was discarded. Each is a counter.
+        /// The reason that a frame, packet or segment was discarded. Each reason is a counter.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Discard {
             $( $(#[doc = $doc])+ $reason, )+
@@ -327,7 +327,7 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// Counts one discard, and its MIB counters.
+    /// Counts one discard, also in the MIB counters of its reason.
     pub fn discard(&mut self, reason: Discard) {
         self.discards[reason as usize] += 1;
         for counter in self.mib.of(reason).into_iter().flatten() {

@@ -189,7 +189,8 @@ impl Stack {
     }
 
     /// Returns the sources that may have something to send after connections were the only
-    /// source: connections, and neighbours, because a connection may have looked one up.
+    /// source: connections, and neighbours, because a connection may have begun to look up a
+    /// neighbour.
     fn due_after_connections(&self, now: Instant) -> DueSources {
         DueSources::default()
             .with(OutputSource::Neighbours, self.neighbours.wants_output(now))

@@ -32,7 +32,7 @@ mod entry {
     pub(super) const QUEUED: usize = 88;
     /// A packet that waits for a neighbour, its content excluded.
     pub(super) const PENDING: usize = 8;
-    /// The account of one source of packets (`source_limit`), which bounds the answers to that
+    /// The state of one source of packets (`source_limit`), which bounds the answers to that
     /// source.
     pub(super) const ACCOUNT: usize = 80;
     /// An answer, a route, an address or an ARP reply.

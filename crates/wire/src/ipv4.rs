@@ -2,7 +2,7 @@
 //!
 //! The one rule: the returned payload is exactly as long as the header claims, so link
 //! padding never reaches a protocol. Options are skipped, never kept and never written.
-//! Upper layers do routing and reassembly and judge addresses.
+//! Routing, reassembly and the checks of addresses are left to upper layers.
 
 use core::net::Ipv4Addr;
 

@@ -2,8 +2,8 @@
 //!
 //! The one rule: the returned payload is exactly as long as the header claims, so link
 //! padding never reaches a protocol. Jumbograms are refused. Extension headers are read in
-//! `extension`, with limits, and only the fragment header is written. Upper layers do routing and
-//! reassembly and judge addresses.
+//! `extension`, with limits, and only the fragment header is written. Routing, reassembly and the
+//! checks of addresses are left to upper layers.
 
 use core::net::Ipv6Addr;
 

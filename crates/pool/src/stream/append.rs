@@ -1,7 +1,8 @@
 //! Writing at the end of a stream: the send buffer's side.
 //!
 //! The one rule: a write is cut short only if too few blocks are free. A write never takes a block
-//! that is promised to a window, or that another kind of use has as its minimum (its floor).
+//! that is promised to a window, or that is part of a floor (the blocks guaranteed to a kind of
+//! buffer) of another kind.
 
 use super::window::Stream;
 use crate::pool::Pool;

@@ -36,7 +36,7 @@ const QUOTED: usize = Ipv4Header::LEN + 8;
 /// (RFC 4443 §2.4), but the headers of IPv6 and TCP or UDP are enough to find a socket.
 const MOST_QUOTED: usize = if cfg!(feature = "ipv6") { 96 } else { QUOTED };
 
-/// The first four bytes of an ICMP error without their checksum, and the next four.
+/// The first eight bytes of an ICMP error without the checksum.
 #[derive(Clone, Copy, Debug)]
 enum Message {
     Unreachable(UnreachableCode),

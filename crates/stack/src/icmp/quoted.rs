@@ -76,7 +76,8 @@ fn event(
 }
 
 /// Parses the quotation in an ICMPv6 error message, with the checks of [`parse`]. A reported path
-/// MTU from 1280 up to `path_mtu_min` counts as `path_mtu_min`; a smaller one is ignored.
+/// MTU from 1280 up to `path_mtu_min` counts as `path_mtu_min`; a report of less than 1280 is
+/// ignored.
 ///
 /// # Errors
 /// Returns the errors of [`parse`].

@@ -123,7 +123,7 @@ impl Addresses {
         Ok(())
     }
 
-    /// Returns the number of addresses that the knob counts.
+    /// Returns the number of addresses that the knob `ip.addresses` counts.
     fn counted(&self) -> usize {
         let counted = self.own.iter().filter(|own| !is_link_local(own.address));
         #[cfg(feature = "slaac")]

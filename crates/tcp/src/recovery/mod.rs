@@ -83,8 +83,8 @@ impl Frto {
     }
 }
 
-/// Loss recovery of one connection. [`clear`](Self::clear) must be called before it is dropped: the
-/// scoreboard's nodes belong to an arena, to which they must return.
+/// Loss recovery of one connection. [`clear`](Self::clear) must be called before a `Recovery` is
+/// dropped: the scoreboard's nodes belong to an arena, to which they must return.
 #[derive(Debug)]
 pub struct Recovery {
     phase: RecoveryPhase,
@@ -278,8 +278,8 @@ impl Recovery {
     }
 
     /// Marks all bytes in flight as lost after a zero-window probe: while the window is closed, the
-    /// answer does not acknowledge the probe's byte. The byte is retransmitted once the window
-    /// opens.
+    /// peer's answer does not acknowledge the probe's byte. The byte is retransmitted once the
+    /// window opens.
     pub fn on_window_probe(&mut self, arena: &mut SentArena) {
         self.board.mark_all_lost(false, arena);
     }

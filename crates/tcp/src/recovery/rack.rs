@@ -3,8 +3,8 @@
 //!
 //! Rule: time decides, not a count of duplicates. Before any reordering is seen, the
 //! reordering window is zero in recovery and after three SACKed segments. Otherwise it is a
-//! quarter of the smallest round-trip time. DSACKs widen it by another quarter at most once a
-//! round trip, and it never exceeds the smoothed round-trip time. This file marks losses;
+//! quarter of the smallest round-trip time. DSACKs widen the window by another quarter at most once
+//! a round trip. The window never exceeds the smoothed round-trip time. This file marks losses;
 //! other files decide what to retransmit and when.
 
 use fullpipe_pool::{Duration, Instant};

@@ -35,8 +35,8 @@ const RUNS: u32 = 64;
 /// between two segments of a run.
 const GAPS: u32 = 256;
 
-/// The scoreboard of one connection. [`clear`](Self::clear) must be called
-/// before it is dropped.
+/// The scoreboard of one connection. [`clear`](Self::clear) must be called before a scoreboard is
+/// dropped.
 #[derive(Debug)]
 pub struct Scoreboard {
     head: u32,
@@ -173,8 +173,9 @@ impl Scoreboard {
     }
 
     /// Removes everything before `ack`. Calls `delivered` for each range that was not SACKed
-    /// before, lowest first. If `ack` ends inside a range that hides a loss, the rest of that
-    /// range is lost again; otherwise only the next timeout would repair it.
+    /// before, lowest first. If `ack` ends inside a range that hides a loss (a lost part that got
+    /// no node of its own), the rest of that range is lost again; otherwise only the next timeout
+    /// would repair it.
     pub fn on_ack(&mut self, ack: SeqNum, arena: &mut SentArena, delivered: &mut dyn FnMut(&Sent)) {
         while self.head != NONE {
             let node = *arena.get(self.head);
@@ -351,8 +352,8 @@ impl Scoreboard {
     }
 
     /// Marks one segment in flight as SACKed: the first `bytes` of the range that left first,
-    /// not counting the lowest segment of the board. Calls `delivered` with it. Does nothing
-    /// if no node is free for a split.
+    /// not counting the lowest segment of the board. Calls `delivered` with this segment. Does
+    /// nothing if no node is free for a split.
     pub fn sack_oldest_beyond_head(
         &mut self,
         bytes: u32,

@@ -89,7 +89,8 @@ impl TailLoss {
             return ProbeOutcome::LossRepaired;
         }
         if is_bare {
-            // A duplicate ACK without a DSACK: the peer has no SACK to report the copy with.
+            // A duplicate ACK without a DSACK: a peer that does not use SACK reports the second
+            // copy in this way.
             self.probe = None;
             return ProbeOutcome::NoLoss;
         }

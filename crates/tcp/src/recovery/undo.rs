@@ -131,10 +131,10 @@ impl UndoDetector {
     /// the start of the recovery to `recovered_at`: at least the window that was
     /// outstanding when it began.
     ///
-    /// The DSACK of a retransmission arrives a round trip after it, before the ACK of
-    /// payload that was sent after the recovery. One window more leaves room for
-    /// reordering. A later DSACK reports a copy that the network made, and an undo would
-    /// restore a congestion window that is out of date.
+    /// The DSACK of a retransmission arrives a round trip after the retransmission, before the ACK
+    /// of payload that was sent after the recovery. One window more leaves room for reordering. A
+    /// later DSACK reports a copy that the network made, and an undo would restore a congestion
+    /// window that is out of date.
     pub fn expire(&mut self, ack: SeqNum, recovered_at: SeqNum) {
         if let Some(undo_marker) = self.undo_marker {
             let window = undo_marker.room_to(recovered_at).min(LARGEST_WINDOW);

@@ -1,6 +1,6 @@
-//! The path MTU of a build without the feature `path-mtu`: what the first link carries.
+//! The path MTU of a build without the feature `path-mtu`: the size that the first link carries.
 //!
-//! Rule: it has the interface of the search, and never changes.
+//! Rule: the interface is that of `path_mtu.rs`, and the size never changes.
 
 use crate::{SeqNum, TcpConfig};
 

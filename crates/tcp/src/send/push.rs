@@ -32,8 +32,8 @@ impl PushMarks {
         }
     }
 
-    /// Returns true if a segment with payload up to `end` carries PSH, and notes it. `drains` means
-    /// that the segment leaves nothing unsent.
+    /// Returns true if a segment with payload up to `end` carries PSH, and notes this PSH. `drains`
+    /// means that the segment leaves nothing unsent.
     pub fn take(
         &mut self,
         end: SeqNum,

@@ -72,7 +72,7 @@ impl Checksum {
         self.append(sum_words(bytes), bytes.len());
     }
 
-    /// Copies `src` to `dst` and adds it, in one pass over the bytes.
+    /// Copies `src` to `dst` and adds its bytes to the sum, in one pass over the bytes.
     ///
     /// # Panics
     /// Panics if `dst` and `src` differ in length.

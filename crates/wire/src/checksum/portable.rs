@@ -80,7 +80,8 @@ pub fn copy_words(dst: &mut [u8], src: &[u8]) -> u64 {
 /// Returns the sum of a short slice: lanes would cost more to add up than they save.
 ///
 /// Reads pieces of 32, 16, 8, 4, 2 and 1 bytes by value. A loop over few words would cost more to
-/// set up than it saves. After a copy into a padded buffer, the loads would wait for the stores.
+/// set up than it saves. A copy into a padded buffer would not help: the loads would wait for the
+/// stores of the copy.
 #[inline(always)]
 pub fn sum_short(bytes: &[u8]) -> u64 {
     let (mut sum, mut rest) = (0, bytes);

@@ -162,11 +162,13 @@ impl HeaderChain {
         Self::walk(packet, first, (NEXT_HEADER_AT, Ipv6Header::LEN))
     }
 
-    /// Walks over the extension headers of the packet that an ICMPv6 error quotes; a fragment
-    /// must be the first. Returns the protocol and the offset of its payload in `packet`.
+    /// Walks over the extension headers of the packet that an ICMPv6 error quotes. If the packet is
+    /// a fragment, it must be the first one. Returns the protocol and the offset of its payload in
+    /// `packet`.
     ///
     /// # Errors
-    /// `Truncated` if the quotation ends before the protocol, or is not of a first fragment.
+    /// `Truncated` if the quotation ends before the protocol, or quotes a fragment other than the
+    /// first.
     pub fn of_quoted(packet: &[u8]) -> Result<(Protocol, usize), WireError> {
         let chain = Self::of(packet).map_err(|_| WireError::Truncated)?;
         match chain.fragment {
@@ -195,7 +197,8 @@ impl HeaderChain {
     }
 
     /// Walks over the extension headers at the start of `payload`, the fragmentable part of a
-    /// packet. `first` is the number of its first header. Offsets are counted from there.
+    /// packet. `first` is the number of the first header in `payload`. Offsets are counted from the
+    /// start of `payload`.
     ///
     /// # Errors
     /// [`ChainError`]. Another fragment header is refused with `TooLong`.

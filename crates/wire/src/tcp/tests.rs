@@ -117,8 +117,7 @@ fn every_combination_of_options_is_aligned_and_read_back() {
     }
 }
 
-/// The option lengths that every stack uses; a longer header would make segments
-/// smaller.
+/// The options have the lengths that every stack uses: a longer header would make segments smaller.
 #[test]
 fn options_are_encoded_as_short_as_possible() {
     let none = TcpOptions::NONE;

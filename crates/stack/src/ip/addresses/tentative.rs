@@ -2,8 +2,8 @@
 //! §5.4.
 //!
 //! Rule: a tentative address is not in use: packets to it are refused, and it is never a source.
-//! This host receives only what is sent to the address's solicited-node group.
-//! `v6::autoconfiguration` decides about the address.
+//! Only packets to the address's solicited-node group are received. `v6::autoconfiguration` decides
+//! about the address.
 
 use core::net::Ipv6Addr;
 
@@ -14,11 +14,11 @@ use crate::ip::subnet::Subnet;
 /// The reason that this host wants an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The application added it.
+    /// The application added the address.
     Added,
-    /// It is the link-local address.
+    /// The address is the link-local address.
     LinkLocal,
-    /// It was formed with a prefix of a router.
+    /// The address was formed with a prefix of a router.
     Prefix,
 }
 
