@@ -118,7 +118,7 @@ impl SourceLimit {
 
     /// Returns false with probability `taken / of`. A shared queue calls this for each answer: if
     /// the queue refused answers only when full, a refusal would tell a peer that others have
-    /// filled it.
+    /// filled the queue.
     pub(crate) fn has_luck(&mut self, taken: usize, of: usize) -> bool {
         taken == 0 || self.draw(of as u32) >= taken as u32
     }

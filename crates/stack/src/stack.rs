@@ -94,7 +94,7 @@ pub struct Stack {
     pub(crate) pool: Pool,
     pub(crate) counters: Counters,
     pub(crate) events: EventQueue,
-    /// True if the device lent no memory the last time it was asked.
+    /// True if the device lent no memory when the stack last asked for memory.
     pub(crate) device_full: bool,
     pub(crate) device_backlog: DeviceBacklog,
     pub(crate) path_mtu_min: u16,
@@ -110,9 +110,9 @@ impl Stack {
     /// Creates a stack with the tables and the packet memory of `config`. Afterwards only
     /// [`register_congestion`](Self::register_congestion) allocates.
     ///
-    /// `secret` has 16 bytes that peers do not know, different at each start. It is the key of
-    /// sequence numbers (RFC 6528), ports (RFC 6056) and hash tables. The same secret and the same
-    /// calls produce the same frames.
+    /// `secret` has 16 bytes that peers do not know, different at each start. The secret is the key
+    /// of sequence numbers (RFC 6528), ports (RFC 6056) and hash tables. The same secret and the
+    /// same calls produce the same frames.
     ///
     /// # Errors
     /// Returns [`ConfigError::Knob`] if a knob is out of range, contradicts another or asks for

@@ -323,8 +323,8 @@ impl Reassembler {
         }
     }
 
-    /// Drops every datagram that has timed out. All have the same timeout, so the
-    /// oldest expires first.
+    /// Drops every datagram that has timed out. All datagrams have the same timeout, so the oldest
+    /// expires first.
     pub(crate) fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
         while let Some(oldest) = self.ages.first(OLDEST) {
             if self.slots[oldest].expires > now {

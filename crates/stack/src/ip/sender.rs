@@ -34,7 +34,8 @@ pub(crate) struct Outgoing {
     pub(crate) payload_len: usize,
     /// ECN codepoint. RFC 3168 §5.
     pub(crate) ecn: Ecn,
-    /// Routers must not fragment the packet: if it is too long, they drop it and report that.
+    /// Routers must not fragment the packet: a router for which the packet is too long drops it and
+    /// sends an ICMP error.
     pub(crate) dont_fragment: bool,
 }
 

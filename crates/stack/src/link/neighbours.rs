@@ -655,7 +655,7 @@ impl Neighbours {
         }
     }
 
-    /// Returns the next deadline of a reply. The stack uses it in place of
+    /// Returns the next deadline of a reply. The stack uses this deadline in place of
     /// [`next_timeout`](Self::next_timeout) while the device is full.
     pub(crate) const fn next_deadline(&self) -> Option<Instant> {
         self.deadline

@@ -22,10 +22,11 @@ impl Stack {
     }
 
     /// Adds an address with the prefix of its network (knob `ip.addresses`). The host receives
-    /// packets to it, answers ARP requests or neighbour solicitations for it, and can send from it;
-    /// the network needs no gateway. The first IPv6 address of an Ethernet interface also adds the
-    /// link-local address, which the knob does not count. With `ip.autoconfiguration`, an IPv6 address
-    /// is tentative at first: it is used once no other host has answered for it.
+    /// packets to it, answers ARP requests or neighbour solicitations for it, and can send from it.
+    /// Packets to the hosts of its network need no gateway. The first IPv6 address of an Ethernet
+    /// interface also adds the link-local address, which the knob does not count. With
+    /// `ip.autoconfiguration`, an IPv6 address is tentative at first: it is used once no other host
+    /// has answered for it.
     ///
     /// # Errors
     /// Returns [`AddressError::Full`], [`Exists`](AddressError::Exists), or

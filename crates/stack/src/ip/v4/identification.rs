@@ -58,7 +58,7 @@ impl RoundFunction {
 
 impl Identifications {
     /// Returns identifications whose order `rng` decides. With `cached`, 1,152 bytes of memory make
-    /// most of them faster.
+    /// the computation of most identifications faster.
     pub(crate) fn new(mut rng: Rng, cached: bool) -> Self {
         let mut key = [0; 16];
         for half in key.chunks_exact_mut(8) {

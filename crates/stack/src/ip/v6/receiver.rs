@@ -28,8 +28,8 @@ use crate::{
 const NO_NEXT_HEADER: u8 = 59;
 
 impl IpReceiver {
-    /// Processes one packet of a host with `addresses`; it need not be well-formed. Returns the
-    /// datagram if the packet is a whole datagram or completes one. `station` is the source MAC
+    /// Processes one packet of a host with `addresses`; the packet need not be well-formed. Returns
+    /// the datagram if the packet is a whole datagram or completes one. `station` is the source MAC
     /// address of the packet's frame; `link_group` is true if the frame was addressed to several
     /// stations.
     #[inline(never)]

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Neighbours {
-    /// Processes an ARP packet to a host with `addresses`; it need not be well-formed.
+    /// Processes an ARP packet to a host with `addresses`; the packet need not be well-formed.
     pub(crate) fn on_arp_packet(
         &mut self,
         addresses: &Addresses,

@@ -76,7 +76,7 @@ impl Routers {
         self.0.iter().map(|known| known.until).min()
     }
 
-    /// Returns the router to use now, if `present` was used so far.
+    /// Returns the router to use from now on; `present` is the router used so far.
     pub(super) fn choose(
         &self,
         present: Option<Ipv6Addr>,
@@ -86,8 +86,8 @@ impl Routers {
             let is_present = Some(router.address) == present;
             (!has_failed(router.address), router.preference, is_present)
         };
-        // Reverse the order, because of equal routers `max_by_key` returns the last one, and the
-        // oldest is to be used.
+        // Reverse the order: among equal routers `max_by_key` returns the last one, but the oldest
+        // is to be used.
         let best = self.0.iter().rev().max_by_key(rank);
         best.map(|router| router.address)
     }
