@@ -255,8 +255,8 @@ enum fp_receive_limit {
 #define FP_EFAULT 14
 
 /*
- Another call on this stack is in progress. Another thread made it, or it runs the callback that
- made the refused call.
+ Another call on this stack is in progress. Either another thread has made that call, or a
+ callback of that call has made the refused call.
  */
 #define FP_EBUSY 16
 
@@ -828,11 +828,12 @@ typedef struct fp_host {
    */
   uint64_t (*now)(void *context);
   /*
-   Waits until something may have changed or the time `until_us` is reached, and returns 0. If it
-   returns a negative error number, the call that waits ends and returns that number. On a system
-   with one thread the callback calls `fp_turn`, and sleeps until a frame arrives or the time of
-   `fp_next_timeout` has come. With several threads it releases the program's lock of the stack
-   and waits for the thread that calls `fp_turn`. May be NULL: then no call blocks.
+   Waits until something may have changed or the time `until_us` is reached, and returns 0. If
+   the callback returns a negative error number, the call that waits ends and returns that
+   number. On a system with one thread the callback calls `fp_turn`, and sleeps until a frame
+   arrives or the time of `fp_next_timeout` has come. With several threads the callback
+   releases the program's lock of the stack and waits for the thread that calls `fp_turn`. May
+   be NULL: then no call blocks.
    */
   int32_t (*wait)(void *context, uint64_t until_us);
 } fp_host;
@@ -880,7 +881,7 @@ typedef struct fp_share {
    */
   uint64_t time_us;
   /*
-   Payload bytes sent, or received, while this was the limit.
+   Payload bytes sent, or received, while this limit applied.
    */
   uint64_t bytes;
 } fp_share;
@@ -1075,8 +1076,8 @@ int32_t fp_bind(struct fp_stack *stack, fp_socket_t socket, const struct fp_addr
 int32_t fp_listen(struct fp_stack *stack, fp_socket_t socket, int32_t backlog);
 
 /*
- Accepts the connection that has waited longest, and writes its peer to `peer` unless that is
- NULL. Returns the handle of a new socket; -FP_EAGAIN if no connection waits.
+ Accepts the connection that has waited longest, and writes the peer's address to `peer` unless
+ `peer` is NULL. Returns the handle of a new socket; -FP_EAGAIN if no connection waits.
  */
 fp_socket_t fp_accept(struct fp_stack *stack, fp_socket_t socket, struct fp_address *peer);
 
@@ -1133,8 +1134,9 @@ int32_t fp_getsockopt(struct fp_stack *stack,
 
 /*
  Writes the readiness of `count` sockets, and waits up to `wait_us` microseconds until one has an
- event. With 0, or if the host system gave no callback `wait`, it does not wait; with FP_FOREVER it
- waits without a limit. Returns the number of sockets with events, or an error number.
+ event. With a `wait_us` of 0, or if the host system gave no callback `wait`, the call does not
+ wait; with FP_FOREVER the call waits without a limit. Returns the number of sockets with events,
+ or an error number.
  */
 int32_t fp_poll(struct fp_stack *stack, struct fp_pollfd *polls, size_t count, uint64_t wait_us);
 
@@ -1214,8 +1216,9 @@ int32_t fp_fini(struct fp_stack *stack);
 
 /*
  Makes a turn at the time `now_us`: takes frames from the device, runs timers, and sends what is
- due. `now_us` counts microseconds since a moment of the caller's choice. If it is earlier than in
- a previous call, the latest time is used instead. Returns FP_TURN_... flags, or an error number.
+ due. `now_us` counts microseconds since a moment of the caller's choice. If `now_us` is earlier
+ than in a previous call, the latest time is used instead. Returns FP_TURN_... flags, or an error
+ number.
  */
 int32_t fp_turn(struct fp_stack *stack, uint64_t now_us);
 

@@ -37,7 +37,7 @@ fn current() -> *mut Heap {
         .unwrap_or(ptr::null_mut())
 }
 
-/// Sets the current heap to `to` if it is `from`. Returns false if it is another heap.
+/// Makes `to` the current heap if the current heap is `from`; otherwise returns false.
 #[cfg(feature = "std")]
 fn exchange(from: *mut Heap, to: *mut Heap) -> bool {
     let exchanged = CURRENT.try_with(|cell| {
@@ -59,7 +59,7 @@ fn current() -> *mut Heap {
     CURRENT.load(core::sync::atomic::Ordering::Acquire)
 }
 
-/// Sets the current heap to `to` if it is `from`. Returns false if it is another heap.
+/// Makes `to` the current heap if the current heap is `from`; otherwise returns false.
 #[cfg(not(feature = "std"))]
 fn exchange(from: *mut Heap, to: *mut Heap) -> bool {
     use core::sync::atomic::Ordering::{AcqRel, Acquire};

@@ -20,8 +20,8 @@ pub const FP_EAGAIN: i32 = 11;
 pub const FP_ENOMEM: i32 = 12;
 /// A pointer is null or not aligned.
 pub const FP_EFAULT: i32 = 14;
-/// Another call on this stack is in progress. Another thread made it, or it runs the callback that
-/// made the refused call.
+/// Another call on this stack is in progress. Either another thread has made that call, or a
+/// callback of that call has made the refused call.
 pub const FP_EBUSY: i32 = 16;
 /// An argument is not valid.
 pub const FP_EINVAL: i32 = 22;

@@ -74,7 +74,7 @@ impl Heap {
             let gap = (free as usize).next_multiple_of(layout.align()) - free as usize;
             if gap <= bytes && size <= bytes - gap {
                 // `gap` is a multiple of the unit, because the block's start and its aligned start
-                // are.
+                // are multiples of the unit.
                 return self.take(before, free, gap, size);
             }
             (before, free) = (free, next);

@@ -19,11 +19,12 @@ pub struct FpHost {
     /// call functions on the stack. May be NULL: then each call happens at the time of the last
     /// `fp_turn`.
     pub now: Option<unsafe extern "C" fn(context: *mut c_void) -> u64>,
-    /// Waits until something may have changed or the time `until_us` is reached, and returns 0. If it
-    /// returns a negative error number, the call that waits ends and returns that number. On a system
-    /// with one thread the callback calls `fp_turn`, and sleeps until a frame arrives or the time of
-    /// `fp_next_timeout` has come. With several threads it releases the program's lock of the stack
-    /// and waits for the thread that calls `fp_turn`. May be NULL: then no call blocks.
+    /// Waits until something may have changed or the time `until_us` is reached, and returns 0. If
+    /// the callback returns a negative error number, the call that waits ends and returns that
+    /// number. On a system with one thread the callback calls `fp_turn`, and sleeps until a frame
+    /// arrives or the time of `fp_next_timeout` has come. With several threads the callback
+    /// releases the program's lock of the stack and waits for the thread that calls `fp_turn`. May
+    /// be NULL: then no call blocks.
     pub wait: Option<unsafe extern "C" fn(context: *mut c_void, until_us: u64) -> i32>,
 }
 

@@ -23,7 +23,7 @@ pub const FP_RECEIVE_LIMIT_COUNT: usize = ReceiveLimit::Processor as usize;
 pub struct FpShare {
     /// Time in microseconds.
     pub time_us: u64,
-    /// Payload bytes sent, or received, while this was the limit.
+    /// Payload bytes sent, or received, while this limit applied.
     pub bytes: u64,
 }
 

@@ -165,8 +165,9 @@ pub unsafe extern "C" fn fp_fini(stack: *mut FpStack) -> i32 {
 }
 
 /// Makes a turn at the time `now_us`: takes frames from the device, runs timers, and sends what is
-/// due. `now_us` counts microseconds since a moment of the caller's choice. If it is earlier than in
-/// a previous call, the latest time is used instead. Returns FP_TURN_... flags, or an error number.
+/// due. `now_us` counts microseconds since a moment of the caller's choice. If `now_us` is earlier
+/// than in a previous call, the latest time is used instead. Returns FP_TURN_... flags, or an error
+/// number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_turn(stack: *mut FpStack, now_us: u64) -> i32 {
     let turned = || {

@@ -76,18 +76,18 @@ pub enum Event {
     /// The lease was extended. Address and prefix are the same as in the last [`Event::Bound`];
     /// other parameters may have changed.
     Renewed(Lease),
-    /// The host no longer has an address: remove it at once.
+    /// The host no longer has an address: remove the address at once.
     Lost(Loss),
 }
 
 /// The reason that a lease ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// No server extended it in time.
+    /// No server extended the lease in time.
     Expired,
-    /// A server refused to extend it (DHCPNAK).
+    /// A server refused to extend the lease (DHCPNAK).
     Refused,
-    /// [`Client::release`] returned it.
+    /// [`Client::release`] returned the lease.
     Released,
 }
 
@@ -159,7 +159,8 @@ pub struct Client {
     counters: ClientCounters,
     /// Time at which the client began to ask for an address.
     begun: Instant,
-    /// Number of restarts since the last lease; the wait before the next start grows with it.
+    /// Number of restarts since the last lease; the wait before the next start grows with this
+    /// number.
     restarts: u32,
     /// The server whose last offer led to no lease. The offer of another server is preferred.
     failed_server: Option<Ipv4Addr>,
@@ -237,7 +238,7 @@ impl Client {
 
     /// Does what is due at `now`: transmissions, the end of a lease.
     pub fn on_timeout(&mut self, now: Instant) {
-        // Each step sets a later timeout, except those that only change the state.
+        // Each step sets a later timeout, except steps that only change the state.
         while self.next_timeout().is_some_and(|at| at <= now) {
             self.step(now);
         }
@@ -272,7 +273,8 @@ impl Client {
         self.events.pop_front()
     }
 
-    /// Asks for a longer lease before T1. Nothing happens without a lease, or if it has no end.
+    /// Asks for a longer lease before T1. Nothing happens without a lease, or if the lease has no
+    /// end.
     pub fn renew(&mut self, now: Instant) {
         if let State::Bound { grant } = &mut self.state
             && grant.lease.renews_at.is_some_and(|at| at > now)

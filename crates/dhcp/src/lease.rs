@@ -46,8 +46,8 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Returns the lease of `address` that `options` describe, starting at `since`; `None` if a host
-    /// cannot work with it.
+    /// Returns the lease of `address` that `options` describe, starting at `since`; `None` if a
+    /// host cannot work with such a lease.
     pub(crate) fn of(address: Ipv4Addr, options: &Options<'_>, since: Instant) -> Option<Self> {
         let prefix_len = prefix_len(address, options)?;
         Interface::check_address(address.into(), prefix_len).ok()?;

@@ -1,9 +1,9 @@
 //! A DHCPv4 client without I/O. RFC 2131, with the check for address conflicts of RFC 5227.
 //!
 //! Rule: the client does no I/O. The program passes Ethernet frames and the time to it, sends the
-//! frames that it returns, and changes the host's addresses when an [`Event`] says so. The
-//! randomness comes from a seed. The client reads and writes whole frames because a host that has no
-//! address cannot use its own IP layer.
+//! frames that the client returns, and changes the host's addresses when an [`Event`] says so. The
+//! randomness comes from a seed. The client reads and writes whole frames because a host that has
+//! no address cannot use its own IP layer.
 //!
 //! A program repeats: [`Client::on_frame`] for each received frame, [`Client::on_timeout`],
 //! [`Client::poll_frame`] until it returns `None`, [`Client::poll_event`] likewise, and then waits

@@ -30,7 +30,7 @@ pub enum Action {
 /// The attempts to connect to one name.
 #[derive(Debug)]
 pub struct Connector {
-    /// Addresses that were not tried, in the order in which they will be.
+    /// Addresses that were not tried, in the order in which they will be tried.
     untried: Vec<IpAddr>,
     /// Attempts under way.
     open: Vec<IpAddr>,
@@ -62,8 +62,8 @@ impl Connector {
         }
     }
 
-    /// Adds the addresses of a family; none if the lookup failed. `source` returns the source
-    /// address of packets to an address.
+    /// Adds the addresses of a family. The list is empty if the lookup failed. `source` returns the
+    /// source address of packets to an address.
     pub fn on_addresses(
         &mut self,
         family: Family,
@@ -113,14 +113,14 @@ impl Connector {
     }
 
     /// Notes that the attempt to `address` is established. [`poll_action`](Self::poll_action) then
-    /// aborts the others.
+    /// aborts the other attempts.
     pub fn on_established(&mut self, address: IpAddr) {
         self.open.retain(|open| *open != address);
         self.untried.clear();
         self.winner = Some(address);
     }
 
-    /// Ends the attempt to `address`. The next one begins at once.
+    /// Ends the attempt to `address`. The next attempt begins at once.
     pub fn on_failed(&mut self, address: IpAddr, now: Instant) {
         self.open.retain(|open| *open != address);
         self.next_attempt = Some(now);

@@ -13,7 +13,7 @@ pub enum NameError {
     LabelTooLong,
     /// The name has more than 253 characters, which are 255 bytes in a message. RFC 1035 §2.3.4.
     NameTooLong,
-    /// The name has a character that host names have not.
+    /// The name has a character that host names must not have.
     Character(char),
 }
 

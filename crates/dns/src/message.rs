@@ -1,8 +1,8 @@
 //! DNS messages: writes queries, and reads the answers to them.
 //!
 //! Rule: an answer is read only if its id and its question are those of the query. Of its records,
-//! only those in the chain of aliases of the question count. No byte sequence makes it panic.
-//! RFC 1035 §4, RFC 6891.
+//! only those in the chain of aliases of the question count. No byte sequence makes the parser
+//! panic. RFC 1035 §4, RFC 6891.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -24,18 +24,19 @@ pub(crate) const ALIASES_MAX: u32 = 8;
 const ADDRESSES_MAX: usize = 16;
 /// Longest time that an answer is kept, in seconds.
 const TTL_MAX_S: u32 = 86_400;
-/// Longest time that a negative answer is kept, in seconds. RFC 2308 §5 advises at most one to three
-/// hours; the user of a mistyped or new record waits less.
+/// Longest time that a negative answer is kept, in seconds. RFC 2308 §5 advises at most one to
+/// three hours. This time is shorter, so that a record that has just been added or corrected is
+/// found sooner.
 const NEGATIVE_TTL_MAX_S: u32 = 900;
 
-/// Reason for which a received message is no answer to a query. Each is a counter.
+/// Reason for which a received message is no answer to a query. Each reason is a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// The message is shorter than the header of a DNS message.
     Malformed,
     /// The id is not that of the query.
     WrongId,
-    /// It is a query, or its question is not that of the query.
+    /// The message is a query, or its question is not that of the query.
     WrongQuestion,
 }
 
@@ -44,12 +45,12 @@ pub enum Rejection {
 pub(crate) enum Reading {
     /// Addresses, and the seconds for which they are valid.
     Addresses(Vec<IpAddr>, u32),
-    /// No such name, and the seconds for which that is valid.
+    /// The name does not exist, and the seconds for which this outcome is valid.
     NoSuchName(u32),
-    /// The name has no address of the family, and the seconds for which that is valid.
+    /// The name has no address of the family, and the seconds for which this outcome is valid.
     NoAddress(u32),
     /// The answer has aliases and no address: the name at the end of the chain of aliases, the
-    /// number of aliases so far, and the seconds for which they are valid.
+    /// number of aliases so far, and the seconds for which the aliases are valid.
     Alias(DnsName, u32, u32),
     /// More aliases than are followed, or aliases in a circle.
     TooManyAliases,
@@ -133,7 +134,7 @@ impl Query {
         if flags & PacketFlag::TRUNCATION.bits() != 0 {
             return Ok(Reading::Truncated);
         }
-        // The id and the question are right, so this is the server, and its answer is damaged.
+        // The id and the question are right, so the message is from the server, and damaged.
         let Ok(packet) = Packet::parse(bytes) else {
             return Ok(Reading::ServerFailed);
         };
@@ -223,7 +224,7 @@ fn follow(packet: &Packet<'_>, name: &DnsName, family: Family, aliases: u32) -> 
         if chain.aliases == ALIASES_MAX {
             return None;
         }
-        // An alias of a name that is no host name has no address.
+        // The alias leads to a name that is no host name, and thus to no address.
         let Ok(target) = target.parse() else {
             return Some(chain);
         };
@@ -245,7 +246,7 @@ fn read_records(packet: &Packet<'_>, (name, family): (&DnsName, Family), aliases
     }
     let is_referral = !packet.name_servers.is_empty() && !chain.has_soa(packet);
     if is_referral {
-        // The server does not recurse, so it does not know. RFC 2308 §2.2.
+        // The server does not recurse, so it does not know the answer. RFC 2308 §2.2.
         return Reading::ServerFailed;
     }
     Reading::NoAddress(chain.negative_ttl_s(packet))

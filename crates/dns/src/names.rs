@@ -1,8 +1,8 @@
 //! Names over the sockets of a stack: lookups, and connections to names.
 //!
-//! Rule: the resolver and the connector decide, and this file carries out. It works on a stack under
-//! the caller's lock, never waits, and is called again after each frame and at
-//! [`Names::next_timeout`].
+//! Rule: the resolver and the connector decide, and this file carries out their decisions. The code
+//! works on a stack under the caller's lock, never waits, and is called again after each frame and
+//! at [`Names::next_timeout`].
 
 use std::{
     collections::BTreeMap,
@@ -52,7 +52,7 @@ impl fmt::Display for RaceError {
 
 impl std::error::Error for RaceError {}
 
-/// Outcome of a lookup, or of a race (attempts to connect to the addresses of a name).
+/// Outcome of a race: of a lookup, or of attempts to connect to the addresses of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finish {
     /// The addresses of the name, the best first.
@@ -104,7 +104,7 @@ impl Names {
         &mut self.resolver
     }
 
-    /// Begins to look up the addresses of `name`, of the families that the stack has an address of.
+    /// Begins to look up the addresses of `name`, of each family of which the stack has an address.
     ///
     /// # Errors
     /// Returns [`LookupError::NoServer`] or [`LookupError::TooManyLookups`].

@@ -31,7 +31,7 @@ pub use attempt::{AttemptId, Transmit, Transport};
 const SERVERS_MAX: usize = 6;
 /// Forged answers at the socket of a query, after which the query continues over TCP.
 const FORGED_MAX: u32 = 8;
-/// Time for which an answer over TCP may take, in microseconds.
+/// Time that an answer over TCP may take, in microseconds.
 const TCP_TIMEOUT_US: u64 = 5_000_000;
 
 /// Settings of a [`Resolver`].
@@ -70,7 +70,7 @@ impl Default for Settings {
     }
 }
 
-/// The name of a question that was asked with [`Resolver::query`].
+/// Identifies a question that was asked with [`Resolver::query`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueryId(u64);
 
@@ -85,9 +85,9 @@ pub struct ResolverCounters {
     pub closed_socket: u64,
     /// Messages from an address or a port other than the server's.
     pub wrong_server: u64,
-    /// Messages with another id.
+    /// Messages with an id other than the query's.
     pub wrong_id: u64,
-    /// Messages with another question, and messages that are no answers.
+    /// Messages with a question other than the query's, and messages that are no answers.
     pub wrong_question: u64,
     /// Messages shorter than a header.
     pub malformed: u64,
@@ -110,7 +110,8 @@ struct Lookup {
     attempts: Vec<Attempt>,
     /// Queries sent for `name`.
     sent: u32,
-    /// Queries after which the next server is asked. A change of the transport does not count.
+    /// Number of times that the lookup went on to the next server. A query that only changes the
+    /// transport is not counted.
     turns: u32,
     has_edns: bool,
     /// Forged answers since the last change of the name.
@@ -161,8 +162,9 @@ impl Resolver {
         }
     }
 
-    /// Sets the servers, in the order in which they are asked; those beyond six are ignored. If they
-    /// differ from the present ones, the cache is emptied: another network may have other names.
+    /// Sets the servers, in the order in which they are asked; those beyond six are ignored. If the
+    /// servers differ from the present ones, the cache is emptied: another network may have other
+    /// names.
     pub fn set_servers(&mut self, servers: impl IntoIterator<Item = SocketAddr>) {
         let mut new: Vec<SocketAddr> = Vec::new();
         for server in servers {
@@ -330,7 +332,7 @@ impl Resolver {
     }
 
     /// Ends `attempt`: its server is unreachable, or the connection ended. The next server is asked
-    /// at once, unless another attempt is newer.
+    /// at once, unless the lookup has a newer attempt.
     pub fn on_failure(&mut self, id: AttemptId, now: Instant) {
         if let Some((at, place)) = self.place_of(id) {
             let lookup = &mut self.lookups[at];

@@ -141,7 +141,7 @@ struct Waiting {
     next: u32,
     /// Sequence number behind B's FIN.
     ack: u32,
-    /// A's last timestamp, if it uses them.
+    /// A's last timestamp, if A uses timestamps.
     stamp: u32,
 }
 

@@ -185,8 +185,8 @@ fn a_valid_cookie_without_memory_is_dropped_and_retransmitted() {
 
 #[test]
 fn any_later_segment_replaces_a_lost_last_ack() {
-    // In the first case the client sends payload; in the second it only listens and sends a
-    // keepalive.
+    // In the first case the client sends payload; in the second case the client only listens and
+    // sends a keepalive.
     for (says, knobs) in [(true, vec![]), (false, vec![("tcp.keepalive_time", "5s")])] {
         let mut pair = Pair::with(&with(&knobs), &always(), pair::ethernet());
         let mut acks = 0;

@@ -210,7 +210,8 @@ fn an_attacker_that_crowds_the_accounts_guesses_ports_no_better_than_chance() {
     for trial in 0..TRIALS {
         scene.now += Duration::from_secs(10);
         let is_right = trial % 2 == 0;
-        // Other source addresses use two thirds of the 1,000 accounts of the rate limit.
+        // Other source addresses use two thirds of the 1,000 accounts of the rate limit, each of
+        // which serves one source.
         let crowd = (0..1_000).map(|n| probe(Ipv4Addr::from_bits(0x0a05_0000 + n), 9));
         scene.exchange(crowd);
         let port = if is_right { right } else { right + 1 };

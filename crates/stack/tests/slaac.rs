@@ -306,7 +306,7 @@ fn limits_of_an_advertisement_hold_for_packets_sent() {
     let before = host.stack.counters().mib.ip_frag_creates;
     host.receive_with(64, (peer, own), &request);
     assert_eq!(host.stack.counters().mib.ip_frag_creates, before + 2);
-    // 200 ms between solicitations.
+    // The advertisement has set the time between solicitations to 200 ms.
     let remote = SocketAddr::from((Ipv6Addr::from_bits(PREFIX.to_bits() | 6), 80));
     let (options, now) = (ConnectOptions::default(), host.now);
     host.stack.tcp_connect(remote, None, options, now).unwrap();

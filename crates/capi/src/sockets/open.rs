@@ -117,8 +117,8 @@ pub unsafe extern "C" fn fp_listen(stack: *mut FpStack, socket: FpSocket, backlo
     returned(listen())
 }
 
-/// Accepts the connection that has waited longest, and writes its peer to `peer` unless that is
-/// NULL. Returns the handle of a new socket; -FP_EAGAIN if no connection waits.
+/// Accepts the connection that has waited longest, and writes the peer's address to `peer` unless
+/// `peer` is NULL. Returns the handle of a new socket; -FP_EAGAIN if no connection waits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_accept(
     stack: *mut FpStack,

@@ -2,7 +2,7 @@
 //!
 //! Rule: levels, numbers and units of options are those of Linux, except for options that Linux does
 //! not have. An option of a connection is passed to the stack. For a socket that is not connected
-//! yet, it is stored and applied when the connection is opened.
+//! yet, the option is stored, and applied when the connection is opened.
 
 use core::{
     ffi::{c_char, c_void},

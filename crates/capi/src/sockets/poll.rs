@@ -42,8 +42,9 @@ pub struct FpPoll {
 const MOST: usize = 1 << 24;
 
 /// Writes the readiness of `count` sockets, and waits up to `wait_us` microseconds until one has an
-/// event. With 0, or if the host system gave no callback `wait`, it does not wait; with FP_FOREVER it
-/// waits without a limit. Returns the number of sockets with events, or an error number.
+/// event. With a `wait_us` of 0, or if the host system gave no callback `wait`, the call does not
+/// wait; with FP_FOREVER the call waits without a limit. Returns the number of sockets with events,
+/// or an error number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_poll(
     stack: *mut FpStack,

@@ -185,7 +185,8 @@ fn a_truncated_or_random_message_never_panics() {
     link.exchange();
     let offer = frame_of(&answer(link.last_message().message(), MessageType::Offer));
     let message = &offer[42..];
-    // The client needs the options up to the server's identifier, and the mask before them.
+    // Deliver the first `len` bytes of the frame or of the message. A message of less than 240
+    // bytes has no options, so the client cannot use it.
     for len in 0..message.len() {
         link.client.on_frame(&offer[..len], false, link.now);
         link.client.on_frame(&offer[..len], true, link.now);

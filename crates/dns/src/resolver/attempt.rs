@@ -8,7 +8,7 @@ use siphasher::sip::SipHasher24;
 
 use crate::message::Query;
 
-/// The name of one query to one server. The program has a socket for each.
+/// Identifies one query to one server. The program has a socket for each query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AttemptId(u64);
 

@@ -25,8 +25,8 @@ fn a_dead_ipv6_path_does_not_stop_a_connection_over_ipv4() {
         ..Zone::default()
     });
     assert_eq!(network.connect("www.example.com"), Ok(V4.into()));
-    // A few round trips of 10 ms for ARP, the answers and the handshake, and 250 ms for the attempt
-    // over IPv6.
+    // The connection takes a few round trips of 10 ms for ARP, the answers and the handshake, and
+    // 250 ms for the attempt over IPv6.
     let elapsed_ms = network.elapsed_ms();
     assert!((250..400).contains(&elapsed_ms), "{elapsed_ms} ms");
     assert_eq!(

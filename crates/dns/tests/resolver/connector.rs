@@ -56,7 +56,7 @@ fn ipv4_waits_fifty_milliseconds_for_ipv6_addresses() {
     assert_eq!(actions(&mut connector, at(10)), []);
     assert_eq!(connector.next_timeout(), Some(at(60)));
     assert_eq!(actions(&mut connector, at(60)), [Open(four)]);
-    // The IPv6 answer comes late, and its address is the next one.
+    // The IPv6 answer comes late, and its address is tried next.
     connector.on_addresses(Family::V6, &[six], source, at(70));
     assert_eq!(actions(&mut connector, at(310)), [Open(six)]);
 

@@ -122,8 +122,8 @@ impl SynCache {
         self.entries.is_full() || self.sources.full(ip).is_some()
     }
 
-    /// Returns the largest window of the next handshake in blocks: half of the unused blocks of
-    /// the share, so that handshakes that never complete leave room.
+    /// Returns the largest window of the next handshake in blocks: half of the blocks that may
+    /// still be set aside, so that handshakes that never complete leave room.
     pub(crate) fn most_blocks(&self) -> u32 {
         let left = self.most_set_aside.saturating_sub(self.set_aside);
         left.div_ceil(2).max(FEWEST_WINDOW_BLOCKS)

@@ -1,9 +1,10 @@
 //! The transmit queue: connections with something to send, and those waiting
 //! for ARP to resolve their next hop.
-//! Rule: each entry of the neighbour cache has a list of the connections that wait for
-//! it. A resolved neighbour therefore wakes only the connections in its own list, and
-//! waiting connections cost nothing. Connections for whose neighbour the cache had no room
-//! wait in one further list, first in, first out. Nothing is sent from here.
+//!
+//! Rule: each entry of the neighbour cache has a list of the connections that wait for this
+//! neighbour. A resolved neighbour therefore wakes only the connections in its own list, and
+//! waiting connections cost nothing. Connections for whose neighbour the cache had no room wait in
+//! one further list, first in, first out. Nothing is sent from here.
 
 use crate::queues::Queues;
 

@@ -1,6 +1,6 @@
 //! The state of a UDP socket at one moment.
 //!
-//! Rule: values only; nothing is decided here.
+//! Rule: this file has only values, and decides nothing.
 
 /// Use of a queue of datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

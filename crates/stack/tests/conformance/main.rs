@@ -1,7 +1,9 @@
 //! Tests of the conformance scripts. Each script sends segments to the stack, in virtual time, and
-//! states the segments that an RFC requires in answer. Rule: a script states what the RFC requires,
-//! and is written without looking at the stack's output. Each file below `scripts/` is one test;
-//! the first line of a script cites the section that the script checks.
+//! states the segments that an RFC requires in answer.
+//!
+//! Rule: a script states what the RFC requires, and is written without looking at the stack's
+//! output. Each file below `scripts/` is one test; the first line of a script cites the section
+//! that the script checks.
 //!
 //! The language is described in `scripts/README.md`. This file only finds scripts and reports.
 

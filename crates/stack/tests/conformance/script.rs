@@ -37,7 +37,7 @@ pub enum Action {
     Listen,
     Connect,
     Accept,
-    /// Bytes to be written, and bytes that are accepted.
+    /// Number of bytes to write, and number of bytes that the stack must accept.
     Write(usize, usize),
     Read(Reading),
     Shutdown,

@@ -309,7 +309,7 @@ impl Pair {
         self.settle();
     }
 
-    /// Advances until `done`, for at most a hundred thousand deadlines.
+    /// Advances until `done` returns true, for at most a hundred thousand deadlines.
     pub fn until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
         let mut idle = 0;
         for _ in 0..100_000 {
@@ -342,7 +342,7 @@ impl Pair {
             .expect("a free place")
     }
 
-    /// Opens a listener at B and a connection from A, and accepts it.
+    /// Opens a listener at B and a connection from A, and accepts the connection.
     pub fn connected(&mut self) -> (ConnectionId, ConnectionId) {
         let listener = self.listen(Side::B, ListenOptions::default());
         let client = self.connect(Side::A, SocketAddr::from((B, PORT)));

@@ -108,7 +108,8 @@ fn identifications_repeat_only_after_all_others_and_their_distance_tells_no_coun
             last = Some(next);
         }
     }
-    // By chance, one distance in 256 is this short: 512 in all, with a standard deviation of 23.
+    // In a random order, one distance in 256 is at most 256: 512 in all, with a standard deviation
+    // of 23.
     assert!((420..=604).contains(&near), "{near}");
 }
 

@@ -16,7 +16,7 @@ fn segment(flags: TcpFlags, seq: u32, ack: u32) -> Segment<'static> {
     Segment::from_header(&header, &[], 0)
 }
 
-/// The state for a SYN with sequence number 100; the SYN-ACK has 900.
+/// The state for a SYN with sequence number 100; the SYN-ACK has sequence number 900.
 fn handshake(config: &TcpConfig) -> Handshake {
     let pool = Pool::new(&PoolConfig::default());
     let open = ActiveOpen {
