@@ -116,7 +116,7 @@ struct Grant {
 
 #[derive(Debug)]
 enum State {
-    /// Waits until it sends the next DHCPDISCOVER.
+    /// Waits until the time `until`, and then sends a DHCPDISCOVER.
     Init { until: Instant },
     /// Waits for offers.
     Selecting { exchange: Exchange },
@@ -171,7 +171,7 @@ pub struct Client {
 impl Client {
     /// Creates a client that asks for an address at once, in the first
     /// [`on_timeout`](Self::on_timeout). `rng` must be seeded with a value that other hosts cannot
-    /// guess, because it makes the transaction ids.
+    /// guess, because `rng` makes the transaction ids.
     pub fn new(settings: Settings, mut rng: Rng, now: Instant) -> Self {
         let state = match settings.previous {
             Some(address) => State::Rebooting {

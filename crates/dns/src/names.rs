@@ -341,7 +341,7 @@ impl Race {
 }
 
 /// Returns the families of which the stack has an address that is valid beyond its link, AAAA first
-/// (RFC 8305 §3); both if it has none.
+/// (RFC 8305 §3); both families if the stack has no such address.
 fn families(stack: &Stack) -> Vec<Family> {
     let has = |family: Family| {
         stack.addresses().iter().any(|own| match own.address {

@@ -4,9 +4,9 @@
 //! it was asked, with the id and the question of the query. Everything else is counted and changes
 //! nothing, except that a query with too many forged answers continues over TCP. RFC 5452.
 //!
-//! Queries differ in their ids and in their ports, 32 bits together. They do not mix small and
-//! capital letters (0x20): forwarders in home routers and old servers answer such queries with other
-//! letters or not at all, and the change to TCP limits what guesses can achieve.
+//! Queries differ in their ids and in their ports, 32 bits together. Queries do not mix small and
+//! capital letters (0x20): forwarders in home routers and old servers answer such queries with
+//! other letters or not at all, and the change to TCP limits what guesses can achieve.
 
 mod attempt;
 
@@ -291,8 +291,8 @@ impl Resolver {
         self.lookups.iter().map(|lookup| lookup.due).min()
     }
 
-    /// Returns the next query to send. It must be sent from a new socket with a random port, which
-    /// stays open while [`is_open`](Self::is_open) is true.
+    /// Returns the next query to send. The query must be sent from a new socket with a random port,
+    /// which stays open while [`is_open`](Self::is_open) is true.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         while let Some(next) = self.transmits.pop_front() {
             if self.is_open(next.attempt) {

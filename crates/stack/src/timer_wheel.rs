@@ -10,8 +10,8 @@
 //! timer on a lower level is due before the timers on a higher level. When time reaches a slot of a
 //! higher level, the indices of that slot move down.
 //!
-//! A wheel of few indices has no table of list heads, which saves 2.3 KB: it searches all timers
-//! for the head of a list. The timers expire in the same order.
+//! A wheel of few indices has no table of list heads, which saves 2.3 KB. Such a wheel searches all
+//! timers for the head of a list. The timers expire in the same order.
 
 use alloc::vec::Vec;
 use fullpipe_pool::Instant;

@@ -114,8 +114,8 @@ pub enum TraceEvent {
     },
     /// The blocked writer was notified of room; the value is the room in bytes.
     WriterResumed(u32),
-    /// A write was blocked for lack of packet memory; the value is the number of bytes
-    /// that it still wants.
+    /// A write was blocked for lack of packet memory; the value is the number of bytes that the
+    /// writer still wants to write.
     MemoryPressure(u32),
     /// The pressure level of packet memory changed. Concerns the host, not the
     /// connection.

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Client {
-    /// Processes an answer for this client. Returns false if it was ignored.
+    /// Processes an answer for this client. Returns false if the answer was ignored.
     pub(super) fn on_answer(
         &mut self,
         answer: &Answer<'_>,

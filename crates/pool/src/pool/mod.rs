@@ -265,9 +265,9 @@ impl Pool {
     }
 
     /// Promises `blocks` more to receivers, all or none, for a stream that does not exist
-    /// yet. `for_cell` says that its window will be at most a cell. Blocks [kept for
-    /// answers](Self::kept_for_answers) stay free. Returns true if the blocks were promised;
-    /// the caller must then call [`take_back`](Self::take_back).
+    /// yet. `for_cell` says that the window of this stream will be at most a cell. Blocks [kept for
+    /// answers](Self::kept_for_answers) stay free. Returns true if the blocks were promised; the
+    /// caller must then call [`take_back`](Self::take_back).
     pub fn set_aside(&mut self, blocks: u32, for_cell: bool) -> bool {
         let had = blocks.saturating_add(self.kept_for_answers()) <= self.room(Holder::Receive);
         if had {

@@ -19,9 +19,9 @@ use core::ops::Range;
 
 /// A set of byte ranges of one stream.
 ///
-/// A handle of 16 bytes; [`clear`](Self::clear) must be called before it is dropped. An insertion
-/// that starts at or after the start of the highest range needs no search; any other insertion
-/// costs a logarithm of the number of ranges, amortised.
+/// A handle of 16 bytes; [`clear`](Self::clear) must be called before the set is dropped. An
+/// insertion that starts at or after the start of the highest range needs no search; any other
+/// insertion costs a logarithm of the number of ranges, amortised.
 #[derive(Debug)]
 pub struct Ranges {
     head: u32,

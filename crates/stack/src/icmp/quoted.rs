@@ -1,7 +1,7 @@
 //! Parses the packet that an ICMP error quotes.
 //!
-//! Rule: an off-path attacker may have written the quotation. It therefore only selects a socket
-//! or connection, which then checks the error.
+//! Rule: an off-path attacker may have written the quotation. The quotation therefore only selects
+//! a socket or connection, which then checks the error.
 
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,10 @@
 //! that a connection awaits stays until the neighbour answers or the resolution fails. At most half
 //! of the entries are awaited at a time; at that limit, further connections wait until another
 //! resolution ends, and further datagrams are dropped. An unsolicited packet may refresh an entry.
-//! It may also replace an entry that is unused, failed or awaited only by datagrams. An answer that
-//! this host sends to an unknown host adds no entry. Requests leave at a bounded rate. Packets for
-//! an unresolved neighbour wait in a short queue, which drops the oldest if it is full. Frames
-//! leave through `poll_packet` only.
+//! An unsolicited packet may also replace an entry that is unused, failed or awaited only by
+//! datagrams. An answer that this host sends to an unknown host adds no entry. Requests leave at a
+//! bounded rate. Packets for an unresolved neighbour wait in a short queue, which drops the oldest
+//! if it is full. Frames leave through `poll_packet` only.
 
 mod arp;
 mod eviction;

@@ -24,9 +24,9 @@ mod tests;
 
 /// Length of a period: much longer than a round trip and a few retransmissions.
 const PERIOD: Duration = Duration::from_secs(64);
-/// MSS values that a cookie can encode in three bits. They are common with IPv4 hosts and tunnels.
-/// A cookie encodes the largest value that does not exceed the peer's MSS. 0 encodes an MSS below
-/// 256; the connection then uses `tcp.mss_min` as the peer's MSS.
+/// MSS values that a cookie can encode in three bits. These values are common with IPv4 hosts and
+/// tunnels. A cookie encodes the largest value that does not exceed the peer's MSS. 0 encodes an
+/// MSS below 256; the connection then uses `tcp.mss_min` as the peer's MSS.
 const SIZES: [u16; 8] = [0, 256, 536, 1_220, 1_400, 1_440, 1_460, 8_960];
 /// Bits of the timestamp that carry options.
 const STAMP_MASK: u32 = 0x3f;

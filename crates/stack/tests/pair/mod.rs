@@ -317,8 +317,8 @@ impl Pair {
             if done(self) {
                 return;
             }
-            // Frames that the application's calls made due are carried before time advances. They
-            // may give the application more to do.
+            // Frames that the application's calls made due are carried before time advances. These
+            // frames may give the application more to do.
             self.settle();
             idle = if self.advance() { 0 } else { idle + 1 };
             assert!(idle < 3, "nothing left to wait for, but not: {what}");

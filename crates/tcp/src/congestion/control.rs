@@ -46,7 +46,7 @@ pub struct AckSample {
     /// Bytes that count for the growth of the window: the bytes delivered since the cumulative ACK
     /// last advanced; 0 for an ACK that does not advance it. RFC 5681 §3.1, RFC 3042 §2.
     pub acked: u32,
-    /// Bytes in flight after the ACK and after the losses that it revealed.
+    /// Bytes in flight after the ACK and after the losses that the ACK revealed.
     pub in_flight: u32,
     /// Effective segment size.
     pub mss: u32,
@@ -64,7 +64,7 @@ pub struct AckSample {
 }
 
 impl AckSample {
-    /// Returns true if enough of a window of `cwnd` bytes was in flight to let it grow.
+    /// Returns true if enough of a window of `cwnd` bytes was in flight to let the window grow.
     ///
     /// In slow start half of the window is enough, because pacing spreads the doubled
     /// window over the round trip.

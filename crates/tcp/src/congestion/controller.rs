@@ -51,14 +51,14 @@ enum Algorithm {
 /// controller, because the instance of a registered algorithm belongs to the host.
 pub struct Controller {
     algorithm: Algorithm,
-    /// `snd_nxt` at the last response to a loss or a timeout: the end of the window of data
-    /// that caused it.
+    /// `snd_nxt` at the last response to a loss or a timeout: the end of the window of data that
+    /// caused the response.
     loss_until: SeqNum,
     /// `snd_nxt` at the last response to a mark.
     mark_until: SeqNum,
     /// A response to a loss or a timeout was not undone, and no ACK has passed `loss_until`.
-    /// `loss_until` is compared only while this is true, because later it may be half the sequence
-    /// space away.
+    /// `loss_until` is compared only while this is true, because later `loss_until` may be half the
+    /// sequence space away.
     responded_to_loss: bool,
     /// Cause of the last reduction that was not undone.
     reduced_by: Reduction,
@@ -226,9 +226,9 @@ impl Controller {
     }
 
     /// Takes an ACK that reports something new, also during recovery. `flight_size` is the
-    /// FlightSize of RFC 5681 before the ACK; `window` is `snd_una..snd_nxt` after it.
-    /// Returns true if the window was reduced because of ECE: the next segment with new
-    /// payload must carry CWR.
+    /// FlightSize of RFC 5681 before the ACK; `window` is `snd_una..snd_nxt` after the ACK. Returns
+    /// true if the window was reduced because of ECE: the next segment with new payload must carry
+    /// CWR.
     pub fn on_ack(&mut self, sample: &AckSample, flight_size: u32, window: Range<SeqNum>) -> bool {
         let event = CongestionEvent {
             now: sample.now,

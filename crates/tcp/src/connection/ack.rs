@@ -64,7 +64,7 @@ impl Connection {
     /// Stores the window of an ACK, `window` bytes, and sets the timers that depend on the window.
     ///
     /// Only an ACK that is not old updates the window (RFC 9293 §3.10.7.4). The window of an
-    /// old ACK counts from its SEG.ACK, and segments sent later may have used it up.
+    /// old ACK counts from its SEG.ACK, and segments sent later may have used up this window.
     pub(super) fn take_window(&mut self, segment: &Segment<'_>, window: u32, env: &mut Env<'_>) {
         let current = segment.ack.at_or_after(self.send.snd_una);
         let largest = self.send.max_snd_wnd;

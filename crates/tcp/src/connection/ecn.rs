@@ -51,8 +51,7 @@ impl Connection {
         }
     }
 
-    /// Returns true if the ACK reports a congestion mark. `delivered` bytes are
-    /// newly delivered with it.
+    /// Returns true if the ACK reports a congestion mark. The ACK newly delivers `delivered` bytes.
     pub(super) fn reports_congestion_mark(
         &self,
         segment: &Segment<'_>,

@@ -264,8 +264,8 @@ impl Connection {
     }
 
     /// Completes a passive open: ESTABLISHED. `ack` is the segment that
-    /// [completes](HalfOpen::is_completed_by) the handshake. Pass it to
-    /// [`on_segment`](Self::on_segment) afterwards, since it may carry payload.
+    /// [completes](HalfOpen::is_completed_by) the handshake. Pass `ack` to
+    /// [`on_segment`](Self::on_segment) afterwards, since the segment may carry payload.
     ///
     /// Returns `None` if packet memory cannot back the window that was advertised. The
     /// caller then ignores the ACK, as if it had been lost.

@@ -1,10 +1,10 @@
 //! Header prediction: a short path for payload that arrives in order.
 //!
-//! Rule: the short path has the same effect as [`on_segment`](Connection::on_segment). It takes a
-//! segment whose headers equal those of the segment before, except for sequence number and PSH.
-//! `on_segment` accepted that earlier segment at the same time. The checks of the earlier segment
-//! are therefore valid for both segments, and the ACK and the timestamp report nothing new. Nothing
-//! may be outstanding, because otherwise each ACK counts.
+//! Rule: the short path has the same effect as [`on_segment`](Connection::on_segment). The short
+//! path takes a segment whose headers equal those of the segment before, except for sequence number
+//! and PSH. `on_segment` accepted that earlier segment at the same time. The checks of the earlier
+//! segment are therefore valid for both segments, and the ACK and the timestamp report nothing new.
+//! Nothing may be outstanding, because otherwise each ACK counts.
 
 use fullpipe_wire::TcpFlags;
 

@@ -19,9 +19,9 @@ use crate::{
 };
 
 impl Connection {
-    /// Returns the next segment to send, or `None` after it has set the limit. A frame carries at
-    /// most `device_max` bytes of payload. If `device_max` is more than a segment, the device cuts
-    /// the frame into segments of `segment_size`.
+    /// Returns the next segment to send, or sets the limit of the connection and returns `None`. A
+    /// frame carries at most `device_max` bytes of payload. If `device_max` is more than a segment,
+    /// the device cuts the frame into segments of `segment_size`.
     ///
     /// The segment counts as sent: the caller must have room for it.
     pub fn poll_segment(&mut self, device_max: u32, env: &mut Env<'_>) -> Option<SegmentOut> {
@@ -587,7 +587,7 @@ impl Connection {
             return self.recovery.on_window_probe(env.sent);
         }
         // The oldest segment was retransmitted, perhaps long after its first
-        // transmission. It gets a full timeout, otherwise it could be sent a third time
+        // transmission. The segment gets a full timeout. Otherwise it could be sent a third time
         // before its ACK arrives.
         let is_oldest_again = is_retransmission && segment.seq == self.send.snd_una;
         // Restart the timer also if nothing was outstanding: it may run because an earlier segment

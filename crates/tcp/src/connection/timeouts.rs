@@ -52,8 +52,7 @@ impl Connection {
                 self.transition(Trigger::TimeOver, env);
                 self.end(CloseReason::Finished, env);
             }
-            // The peer never closed its direction, and no application waits for
-            // it.
+            // The peer never closed its direction, and no application waits for the peer's FIN.
             TcpState::FinWait2 => self.end(CloseReason::TimedOut, env),
             TcpState::SynSent
             | TcpState::SynReceived
@@ -190,7 +189,7 @@ impl Connection {
             return self.give_up(env);
         }
         if self.orphan && u32::from(self.probes) >= retries_allowed {
-            // The peer answers and never opens its window: it gets a reset.
+            // The peer answers and never opens its window, so the peer gets a reset.
             env.counters.abort_on_timeout += 1;
             return self.abort_with(CloseReason::TimedOut, env);
         }

@@ -144,8 +144,8 @@ impl Connection {
         self.follow_source(env);
     }
 
-    /// Updates the limit of a sender that has sent everything written, after a
-    /// call that may have changed it.
+    /// Updates the limit of a sender that has sent everything written, after a call that may have
+    /// changed the limit.
     fn follow_source(&mut self, env: &mut Env<'_>) {
         let source = matches!(
             self.limit.current(),

@@ -200,8 +200,7 @@ impl ReceiveHalf {
     }
 
     /// Passes readable payload to `take`, slice by slice, and frees the bytes that `take`
-    /// consumed. `take` returns their number; the read ends when it consumes less than a
-    /// slice.
+    /// consumed. `take` returns their number; the read ends when `take` consumes less than a slice.
     pub fn read_with(&mut self, pool: &mut Pool, take: &mut dyn FnMut(&[u8]) -> usize) -> usize {
         let mut read = 0;
         for slice in self

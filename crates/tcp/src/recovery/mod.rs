@@ -284,7 +284,7 @@ impl Recovery {
         self.board.mark_all_lost(false, arena);
     }
 
-    /// Notes that a tail loss probe left; `snd_nxt` is the value after it.
+    /// Notes that a tail loss probe left; `snd_nxt` is the value after the probe.
     pub fn on_tail_probe(&mut self, snd_nxt: SeqNum, is_retransmission: bool) {
         self.tail.on_probe(snd_nxt, is_retransmission);
     }
@@ -454,7 +454,7 @@ impl Recovery {
         true
     }
 
-    /// Ends the phase if the ACK completes it or shows that it was spurious.
+    /// Ends the phase if the ACK completes the phase, or shows that the phase was spurious.
     fn end_phase(
         &mut self,
         input: &AckIn<'_>,

@@ -63,7 +63,7 @@ impl TailLoss {
         wait.min(rto)
     }
 
-    /// Notes that a probe leaves; `end` is `snd_nxt` after it.
+    /// Notes that a probe leaves; `end` is `snd_nxt` after the probe.
     pub fn on_probe(&mut self, end: SeqNum, is_retransmission: bool) {
         self.probe = Some(Probe {
             end,

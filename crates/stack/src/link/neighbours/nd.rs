@@ -104,8 +104,8 @@ impl Neighbours {
         let mac = source_mac.unwrap_or(received.station);
         self.check_mac(mac)?;
         // The hop limit shows that the sender is on the link. If the sender's address is in no
-        // network of the link, it gets an answer, but no entry: packets to it go to a router. RFC
-        // 4861 §7.2.3.
+        // network of the link, the sender gets an answer, but no entry: packets to this address go
+        // to a router. RFC 4861 §7.2.3.
         let is_neighbour = match check_sender(addresses, src.into()) {
             Err(Discard::ArpOffLink) => false,
             checked => checked.map(|()| true)?,

@@ -132,8 +132,7 @@ impl Cubic {
         let used = event.used(curve.cwnd);
         curve.cwnd_prior = used;
         curve.w_max = if used < curve.w_max {
-            // Fast convergence: a flow whose window shrinks releases bandwidth to the
-            // others.
+            // Fast convergence: a flow whose window shrinks releases bandwidth to other flows.
             scale(used, 100 + percent, 200)
         } else {
             used
@@ -186,7 +185,7 @@ impl Curve {
         }
     }
 
-    /// Returns 1.5 times the window, the largest value to which a round trip may raise it.
+    /// Returns 1.5 times the window, the largest value to which a round trip may raise the window.
     /// RFC 9438 §4.4.
     fn half_more(&self) -> u32 {
         self.cwnd.saturating_add(self.cwnd / 2)

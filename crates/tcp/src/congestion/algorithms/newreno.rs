@@ -4,10 +4,10 @@
 //!
 //! Rule: the window grows by the bytes delivered in slow start and by one segment per round trip
 //! afterwards. The growth depends on bytes delivered, SACKed bytes included, and not on the number
-//! of ACKs, so that split, stretched and lost ACKs do not change it. There is one exception: in
-//! slow start without pacing, one ACK adds at most two segments. With pacing there is no such
-//! limit, because pacing spreads the segments that a stretched ACK releases. PRR sets the window
-//! during fast recovery.
+//! of ACKs, so that split, stretched and lost ACKs do not change the growth. There is one
+//! exception: in slow start without pacing, one ACK adds at most two segments. With pacing there is
+//! no such limit, because pacing spreads the segments that a stretched ACK releases. PRR sets the
+//! window during fast recovery.
 
 use crate::congestion::control::{AckSample, CongestionControl, CongestionEvent, CongestionStart};
 

@@ -407,7 +407,7 @@ impl Pair {
     }
 
     /// Writes `total` bytes at `from` and reads them at the other end, until
-    /// all have arrived or `limit` has passed. Returns the time it took.
+    /// all have arrived or `limit` has passed. Returns the time that the transfer took.
     pub fn transfer(&mut self, from: usize, total: usize, limit: Duration) -> Duration {
         let start = self.now;
         let (mut written, mut read) = (0, 0);

@@ -139,8 +139,8 @@ fn a_transfer_with_losses_counts_what_happened() {
     assert_eq!(counters.retrans_segs, 1);
     assert_eq!(counters.fast_retrans, 1);
     assert_eq!(counters.orig_data_sent, 10);
-    // Add the listener's SYN-ACK, which is not in `sent`. It is not counted as an ACK without
-    // payload.
+    // Add the listener's SYN-ACK, which is not in `sent`. The SYN-ACK does not count as an ACK
+    // without payload.
     assert_eq!(counters.in_segs, got + 1);
     assert_eq!(counters.pure_acks, got);
     let info = pair.at(CLIENT, |connection, env| connection.info(env));

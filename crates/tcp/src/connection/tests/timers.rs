@@ -147,7 +147,7 @@ fn pieces_written_at_one_time_make_no_application_limited_round_trip() {
     for _ in 0..20 {
         pair.write(CLIENT, &[5; 1_448]);
     }
-    // These are the samples of the segments that left after the first ACKs.
+    // Run until the latest rate sample is of segments that left after the first ACKs.
     pair.run_for(Duration::from_millis(45));
     let info = pair.at(CLIENT, |connection, env| connection.info(env));
     assert!(!info.app_limited);

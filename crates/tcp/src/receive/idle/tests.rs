@@ -62,7 +62,7 @@ impl Rig {
     }
 
     /// Creates a receiver with a window of two segments that it advertised while memory
-    /// was plentiful. It has been idle since memory became short.
+    /// was plentiful. The connection has been idle since memory became short.
     fn large(mss: u32) -> Self {
         let mut rig = Self::with(mss, 0);
         rig.room.capacity = 2 * mss;

@@ -1,8 +1,8 @@
 //! Interface identifiers: the last 64 bits of the addresses that this host forms. RFC 7217.
 //!
 //! Rule: an identifier follows from a key, the MAC address, the prefix and the number of the try.
-//! It reveals nothing about the MAC address, and differs from prefix to prefix. On the same
-//! network, the same key and device form the same address again.
+//! An identifier reveals nothing about the MAC address, and differs from prefix to prefix. On the
+//! same network, the same key and device form the same address again.
 
 use core::net::Ipv6Addr;
 

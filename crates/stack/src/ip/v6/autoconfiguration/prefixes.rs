@@ -52,7 +52,7 @@ impl PrefixEntry {
 /// The consequence of a prefix of an advertisement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PrefixOutcome {
-    /// The parent forms an address with this prefix and notes it.
+    /// The parent forms an address with this prefix, and passes the address to `formed`.
     Form(Ipv6Addr),
     /// The tables have the prefix already, or this host cannot use the prefix.
     Known,

@@ -13,7 +13,7 @@ pub(super) const BETA: u64 = 70;
 /// Value of the loss threshold that switches off the response to loss.
 pub(super) const OFF: u32 = 100;
 
-/// Shortest time between two probes, and the largest random addition to it, in microseconds.
+/// Shortest time between two probes, and the largest random addition to this time, in microseconds.
 pub(super) const PROBE_WAIT_US: (u64, u64) = (2_000_000, 1_000_000);
 
 /// BBR.state. §5.1.1.

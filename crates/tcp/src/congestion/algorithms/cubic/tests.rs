@@ -499,7 +499,7 @@ fn cubic_fills_a_path_without_loss_and_drains_its_queue_at_times() {
 fn random_loss_leaves_at_least_what_the_response_function_allows() {
     // RFC 9438 §5.1: at 40 ms the Reno-friendly region sets the window, and its average is √(3/2p)
     // segments at the loss rate p. At 3 % loss the window is so small that the round trips of
-    // recovery, in which it does not grow, lower the average.
+    // recovery, in which the window does not grow, lower the average.
     for (loss, share) in [(0.001, 0.9), (0.01, 0.9), (0.03, 0.75)] {
         let path = Path {
             loss,
