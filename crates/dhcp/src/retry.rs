@@ -2,7 +2,7 @@
 //!
 //! Rule: in a broadcast exchange, each interval is twice the previous one, at most 64 s, with a
 //! random offset of at most one second, so that hosts that start together do not stay synchronised
-//! (RFC 2131 §4.1). A renewal waits for half of the time that is left.
+//! (RFC 2131 §4.1). A renewal waits for half of the time that is left, but at least a minute.
 
 use fullpipe::{Duration, Instant, Rng};
 

@@ -79,7 +79,8 @@ pub struct QueryId(u64);
 pub struct ResolverCounters {
     /// Queries sent, over UDP and TCP.
     pub sent: u64,
-    /// Questions answered from the cache.
+    /// Questions answered without a query: from the cache, or about this host's own name
+    /// (localhost).
     pub from_cache: u64,
     /// Messages at a socket that no query uses any more.
     pub closed_socket: u64,

@@ -20,7 +20,7 @@ const MANY: u32 = 64;
 /// peer may have reasons for large segments.
 const MANY_ASKED: u32 = 16;
 
-/// Returns a segment size of at most `mss` of which two fit into `room` bytes. Returns
+/// Returns a segment size, at most `mss`: two segments of this size fit into `room` bytes. Returns
 /// `mss` if `segments` (knob `tcp.fit_segments`) is below two.
 pub fn two_fit(mss: u32, room: u32, segments: u32) -> u32 {
     if segments < 2 {
@@ -29,8 +29,8 @@ pub fn two_fit(mss: u32, room: u32, segments: u32) -> u32 {
     mss.min((room / 2).max(SMALLEST))
 }
 
-/// Returns the segment size to offer to the peer: at most `mss`, of which a whole number of
-/// segments fills a window of `window` bytes.
+/// Returns the segment size to offer to the peer, at most `mss`: a whole number of segments of this
+/// size fills a window of `window` bytes.
 pub fn whole_fit(mss: u32, window: u32, segments: u32) -> u32 {
     let count = window.div_ceil(mss.max(1)).max(2);
     if segments < 2 || count > MANY_ASKED {

@@ -200,7 +200,7 @@ impl DeliveryRate {
     }
 
     /// Returns the rate of the last sample in bytes per second; 0 before the first. An
-    /// application-limited sample that is slower than the one before does not count.
+    /// application-limited sample that is slower than the last one that counted does not count.
     pub fn latest(&self) -> u64 {
         let (delivered, interval_us, _) = self.latest;
         rate_of(delivered, interval_us)

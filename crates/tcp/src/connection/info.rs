@@ -82,7 +82,7 @@ pub struct Info {
     /// Pacing rate in bytes per second; `u64::MAX` is unlimited.
     pub pacing_rate: u64,
     /// Rate of the last delivery rate sample in bytes per second; 0 before the first. An
-    /// application-limited sample that is slower than the one before does not count.
+    /// application-limited sample that is slower than the last one that counted does not count.
     pub delivery_rate: u64,
     /// The application limited `delivery_rate`.
     pub app_limited: bool,

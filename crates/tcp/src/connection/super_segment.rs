@@ -78,9 +78,9 @@ impl Connection {
     }
 
     /// Returns true if the next frame should wait to become fuller. All of these conditions must
-    /// hold: the room that the bounds leave is smaller than a frame should be and smaller than a
-    /// third of the window; more payload waits than fits into this room; no recovery runs; and the
-    /// next ACK is due within half a round trip.
+    /// hold: the room that the bounds leave is at least a segment, smaller than a frame should be,
+    /// and smaller than a third of the window; more payload waits than fits into this room; no
+    /// recovery runs; no deferral has just ended; and the next ACK is due within half a round trip.
     fn should_defer(&self, situation: &Situation, env: &Env<'_>) -> bool {
         let &Situation {
             allowance,

@@ -21,8 +21,8 @@ use super::{
 /// without a pause, is not idle.
 const OPENED_CELLS: u32 = 2;
 
-/// A connection that has received this much payload without a pause, in cells, is not idle,
-/// whatever the size of its window.
+/// Payload in cells. A connection whose window is in blocks, and that has received this much
+/// without a pause, is not idle, even if its window was never full.
 const BUSY_CELLS: u32 = 16;
 
 /// A peer has used its window if less than a cell divided by this number is left. RFC 9293
@@ -67,8 +67,8 @@ impl ReceiveHalf {
     }
 
     /// Notes that payload arrives at `now`. If the last payload arrived at least `pause` earlier
-    /// and was read, the connection was idle. If memory is short, its window then becomes small
-    /// again.
+    /// and was read, the connection was idle. If memory is short, or the window is small already,
+    /// the window is then small until the peer fills it.
     pub fn end_pause(&mut self, now: Instant, pause: Duration, scale: u8, pool: &mut Pool) {
         let was_idle = now.since(self.arrived) >= pause && self.stream.is_empty();
         if was_idle && (self.burst.is_some() || idle_window(scale, pool).is_some()) {

@@ -82,8 +82,9 @@ pub fn segmentize(situation: &Situation) -> Decision {
         return send_tail(situation, bound_by);
     }
     // The window has room for less than a segment while more payload waits. To avoid silly window
-    // syndrome, send so little only in three cases: no ACK is expected that could open the window,
-    // the rest of the window is to be used up, or the override timer has expired.
+    // syndrome, send so little only in three cases: nothing is in flight (and, if the peer's window
+    // is the bound, half of its largest size is open), the rest of the window is to be used up, or
+    // the override timer has expired.
     let in_vain = situation.outstanding == 0
         && match bound_by {
             Limit::ReceiveWindow | Limit::ZeroWindow => room >= situation.max_snd_wnd / 2,

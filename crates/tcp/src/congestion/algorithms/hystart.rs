@@ -1,10 +1,10 @@
 //! HyStart++: ends slow start before a queue overflows. RFC 9406.
 //!
 //! Rule: HyStart++ compares the round-trip times of a round with those of the round before. When
-//! the shortest of eight samples has grown, conservative slow start (CSS) begins: the window grows
-//! a quarter as fast. If the round-trip time falls again, slow start resumes; otherwise slow start
-//! ends after five rounds of CSS. HyStart++ applies only to the first slow start of a connection.
-//! The congestion control that uses HyStart++ sets the window.
+//! the shortest of at least eight samples has grown, conservative slow start (CSS) begins: the
+//! window grows a quarter as fast. If the round-trip time falls again, slow start resumes;
+//! otherwise slow start ends after five rounds of CSS. HyStart++ applies only to the first slow
+//! start of a connection. The congestion control that uses HyStart++ sets the window.
 
 /// MIN_RTT_THRESH and MAX_RTT_THRESH: smallest and largest significant growth
 /// of the round-trip time, in microseconds.
