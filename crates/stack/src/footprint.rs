@@ -100,8 +100,8 @@ fn parts(config: &Config) -> [Part; PARTS] {
             [pool.blocks, pool.block_size],
             1,
         ),
-        // Beside its bytes, each block needs a link, and bookkeeping in case it is split into
-        // cells.
+        // Beside its bytes, each block needs a link, and bookkeeping in case the block is split
+        // into cells (windows of idle connections).
         ("pool.blocks", [pool.blocks, 1], 4 * size_of::<u32>()),
         ("pool.ranges", [pool.range_count(), 1], entry::RANGE),
         (

@@ -45,7 +45,7 @@ counters! {
         orig_data_sent: "TcpExtTCPOrigDataSent",
         /// ACKs that the delay timer sent.
         delayed_acks: "TcpExtDelayedACKs",
-        /// DSACKs sent for data received twice.
+        /// DSACKs sent for data before `rcv_nxt` that was received twice.
         dsack_old_sent: "TcpExtTCPDSACKOldSent",
         /// DSACKs sent for out-of-order data that was received twice.
         dsack_ofo_sent: "TcpExtTCPDSACKOfoSent",

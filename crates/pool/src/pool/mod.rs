@@ -1,5 +1,5 @@
-//! The pool: equal blocks of packet memory, a free list, and the count of blocks by
-//! holder.
+//! The pool: equal blocks of packet memory, a free list, and the count of blocks by holder (kind of
+//! buffer).
 //!
 //! The one rule: free blocks and held blocks add up to all blocks, and every promise is covered
 //! unless overcommitment (more promises than blocks) is allowed. Each block that moves is counted

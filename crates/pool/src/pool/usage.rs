@@ -1,4 +1,5 @@
-//! The use of blocks: the blocks that each holder holds, was promised, and can still get.
+//! The use of blocks: the blocks that each holder (kind of buffer) holds, was promised, and can
+//! still get.
 //!
 //! The one rule: blocks held, blocks promised and the unused parts of the floors together never
 //! exceed the limit (`pool.overcommit_percent` of the pool). Every operation preserves this

@@ -48,7 +48,7 @@ enum Message {
 struct QueuedError {
     src: IpAddr,
     dst: IpAddr,
-    /// The station to answer; `None` if it is not known.
+    /// MAC address of the station to answer; `None` if the address is not known.
     station: Option<MacAddress>,
     message: Message,
     quoted: [u8; MOST_QUOTED],

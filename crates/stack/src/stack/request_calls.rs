@@ -13,10 +13,11 @@ use super::{ListenerId, Refusal, RequestId, Stack, TcpRequest};
 use crate::{error::TcpError, icmp::RefusedPacket, tcp::Decision};
 
 impl Stack {
-    /// Returns the oldest SYN of a deferred listener that this call has not returned yet; `None` if
-    /// there is none. The peer gets no answer until [`tcp_admit`](Self::tcp_admit) or
-    /// [`tcp_refuse`](Self::tcp_refuse) is called. Without either call, the request ends after the time
-    /// of the knob `stack.request_timeout`.
+    /// Returns the oldest SYN of a deferred listener
+    /// ([`ListenOptions::deferred`](crate::ListenOptions::deferred)) that this call has not
+    /// returned yet; `None` if there is none. The peer gets no answer until
+    /// [`tcp_admit`](Self::tcp_admit) or [`tcp_refuse`](Self::tcp_refuse) is called. Without either
+    /// call, the request ends after the time of the knob `stack.request_timeout`.
     ///
     /// # Errors
     /// Returns [`TcpError::NoSuchHandle`] if the listener is closed, or

@@ -236,9 +236,9 @@ impl Stack {
     }
 
     /// Closes the connection as BSD's `close` does. Payload already written is
-    /// still delivered, by an orphan (knobs `stack.orphans` and
-    /// `tcp.orphan_retries`). If received payload is unread the peer gets a reset
-    /// instead (RFC 2525 §2.17). The id is refused afterwards.
+    /// still delivered, by an orphan, a connection that the application has closed (knobs
+    /// `stack.orphans` and `tcp.orphan_retries`). If received payload is unread the peer gets a
+    /// reset instead (RFC 2525 §2.17). The id is refused afterwards.
     ///
     /// # Errors
     /// Returns [`TcpError::NoSuchHandle`].

@@ -191,7 +191,8 @@ impl TcpLayer {
         };
         let deferred = self.listeners.is_deferred(listener);
         if segment.has(TcpFlags::ACK) {
-            // A deferred listener sends no cookies, because a cookie accepts a connection.
+            // A deferred listener, whose application decides about each SYN, sends no cookies: an
+            // ACK with a cookie opens a connection without a decision.
             return match deferred {
                 true => self.answer_with_reset(tuple, segment, peer.sender, host),
                 false => self.on_cookie(listener, peer, segment, host),

@@ -119,7 +119,7 @@ fn share_of(blocks: u32, percent: u32) -> u32 {
 #[derive(Debug)]
 pub(crate) struct TcpLayer {
     pub(crate) host_state: HostState,
-    /// Blocks held and promised by each holder, as last recorded in the trace.
+    /// Blocks held and promised by each holder (kind of buffer), as last recorded in the trace.
     traced_pool: [(u32, u32); Holder::ALL.len()],
     /// The level of packet memory, as last recorded and counted.
     last_pressure: Pressure,

@@ -31,7 +31,7 @@ impl TcpLayer {
 
     /// Carries out the decision about the SYN `key`: makes the answer due, or forgets the SYN if
     /// `decision` is [`Decision::Pending`]. Returns the tuple, the sequence number of the SYN and
-    /// its station; `None` if the request has ended.
+    /// the MAC address of its sender; `None` if the request has ended.
     pub(crate) fn decide(
         &mut self,
         key: Key,

@@ -262,7 +262,8 @@ fn without_free_nodes_what_a_timeout_repairs_is_not_taken_for_an_original() {
     );
 }
 
-/// With too few nodes, the board still distinguishes runs of a 64th of the flight.
+/// With too few nodes, the board still distinguishes runs (merged segments) of a 64th of the
+/// flight.
 #[test]
 fn while_nodes_are_scarce_segments_are_tracked_in_short_runs() {
     let mut rig = Rig::with(2_000, 600);

@@ -41,7 +41,8 @@ pub const ALIASES: &[Alias] = &[
         set_by: SetBy::Kconfig,
         differs: None,
     },
-    // The knob is the floor of senders, because NuttX refuses blocks to receivers first.
+    // The knob is the floor of senders (blocks that only senders can take), because NuttX refuses
+    // blocks to receivers first.
     Alias {
         name: "CONFIG_IOB_THROTTLE",
         preset: "nuttx",

@@ -201,8 +201,8 @@ fn time_wait_keeps_the_window_field_and_the_clock() {
     assert_eq!(clock.value(sent_at), stamp.value);
 }
 
-/// RFC 9293 §3.8.3: R2, or the user timeout, ends a wait for a next hop that never answers.
-/// The waits double, and a segment that never left is no loss.
+/// RFC 9293 §3.8.3: R2 (knob `tcp.retries2`), or the user timeout, ends a wait for a next hop that
+/// never answers. The waits double, and a segment that never left is no loss.
 #[test]
 fn a_wait_for_the_next_hop_ends_like_a_series_of_timeouts() {
     let ended_after = |user_timeout: u64, idle: u64| {

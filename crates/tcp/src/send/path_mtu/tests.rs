@@ -294,7 +294,8 @@ fn a_probe_is_no_larger_than_the_caller_allows() {
     assert_eq!(path.candidate(LINK), Some(1_032));
 }
 
-/// RFC 4821 §7.7: a black hole is suspected after R1 timeouts of segments above the floor.
+/// RFC 4821 §7.7: a black hole is suspected after R1 (knob `tcp.retries1`) timeouts of segments
+/// above the smallest size.
 #[test]
 fn timeouts_of_small_segments_are_no_black_hole() {
     let config = config(MtuProbing::BlackHole);

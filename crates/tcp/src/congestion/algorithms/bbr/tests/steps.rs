@@ -132,7 +132,7 @@ fn the_pacing_rate_is_never_less_than_the_smallest_window_over_a_round_trip() {
     assert_eq!(bbr.pacing_rate, u64::from(4 * KB) * 10);
 }
 
-/// §5.6.4.2: at least three quanta and four segments; two segments more in UP.
+/// §5.6.4.2: at least three send quanta and four segments; two segments more in UP.
 #[test]
 fn the_inflight_includes_the_quantization_budget() {
     for (state, rate, cap, expected) in [
