@@ -151,9 +151,9 @@ impl ReceiveHalf {
 
     /// Returns true if any growth of the window is advertised at once, unlike RFC 9293 §3.8.6.2.2.
     /// A peer that waits for room for a full segment, or for half of the largest window that it has
-    /// seen, might send nothing into the remaining part of a cell. A window that was large needs no
-    /// advertisement at once: it has room for two segments, so one segment fits until growth by the
-    /// other one is advertised.
+    /// seen, might send nothing into the remaining part of a cell. A window that was large has room
+    /// for two segments. One segment therefore fits even before growth by the other is advertised,
+    /// and no growth must be advertised at once.
     pub(super) fn shows_all_growth(&self, room: &WindowRoom) -> bool {
         let is_cell = self.burst.is_some() && !self.was_large;
         is_cell && self.stream.is_empty() && self.window_left() < room.mss_most

@@ -244,7 +244,7 @@ impl Recovery {
         self.window
     }
 
-    /// Returns the oldest range to retransmit.
+    /// Returns the lost range with the lowest sequence numbers, which is retransmitted first.
     pub fn next_lost(&self, arena: &SentArena) -> Option<Range<SeqNum>> {
         self.board.next_lost(arena)
     }

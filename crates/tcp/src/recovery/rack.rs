@@ -110,7 +110,7 @@ impl Rack {
 
     /// Responds to an undo: the originals of the retransmitted segments had arrived. The
     /// send time of the delivered copies is then unknown and must not make earlier
-    /// segments count as lost; the next delivery sets it.
+    /// segments count as lost; the next delivery sets a new send time.
     pub fn on_undo(&mut self) {
         self.sent_at = Instant::ZERO;
     }

@@ -265,8 +265,8 @@ fn the_segment_that_must_fit_is_the_largest_that_the_peer_may_send() {
     assert_eq!(rig.field(), 2_000);
 }
 
-/// RFC 9293 §3.8.6.2.2: a window of two segments has room for one until growth by another is
-/// shown.
+/// RFC 9293 §3.8.6.2.2: a window of two segments has room for one segment until growth by another
+/// segment is advertised.
 #[test]
 fn an_idle_window_of_two_segments_grows_in_steps_of_a_segment() {
     let mut rig = Rig::large(1_000);
