@@ -22,7 +22,8 @@ pub const PORT: u16 = 2_000;
 /// The window of a scripted peer.
 pub const WINDOW: u16 = 60_000;
 
-/// An attacker: called at each step, which takes 1 ms or 50 ms, with the step's number.
+/// An attacker: a function that is called at each step with the step's number. A step takes 1 ms, or
+/// 50 ms in the attacks that occupy memory.
 pub type Attacker = Box<dyn FnMut(&mut Arena, u32)>;
 
 /// An unused address.

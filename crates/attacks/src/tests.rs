@@ -10,7 +10,7 @@ use super::*;
 
 /// Longest accepted duration of the client's transfers. Lost segments may delay the client.
 const SLOWEST: Duration = Duration::from_secs(3);
-/// Largest accepted number of nodes that the host visits for one packet: a few times the number of
+/// Largest accepted number of nodes (steps along a list or down a tree) of the host for one packet: a few times the number of
 /// out-of-order ranges that one connection may have.
 const DEAREST: u64 = 2_500;
 /// Largest accepted mean number of nodes visited for a packet with SACK blocks. Each of its four
@@ -242,7 +242,7 @@ fn divided_and_optimistic_acks_open_the_window_only_by_acknowledged_bytes() {
     let ahead = row("optimistic ACKs");
     endured(&ahead);
     let (cwnd, _) = ahead.growth.expect("a connection");
-    // Slow start ends when twice the peer's window could be in flight.
+    // Slow start ends when the congestion window is twice the peer's window.
     let window = u32::from(attackers::WINDOW);
     assert!(cwnd <= 2 * window + 10 * 1_460, "{ahead:?}");
     assert!(counted(&ahead, "TcpDiscardAckOfUnsent") > 500, "{ahead:?}");

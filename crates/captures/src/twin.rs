@@ -1,8 +1,8 @@
 //! The twin of one connection: an experiment that behaves like the connection, and its verdict (the
 //! explanation of its limit).
 //!
-//! Rule: a twin that does not reproduce the capture gives no advice. `fullpipe-fit` fits and
-//! compares, `fullpipe-explain` tries the changes.
+//! Rule: a twin that does not reproduce the capture gives no advice. `fullpipe-fit` makes the
+//! twin and compares it with the capture; `fullpipe-explain` tries changes of its settings.
 
 use fullpipe::presets::Preset;
 use fullpipe_explain::{Explanation, Progress};

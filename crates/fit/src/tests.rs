@@ -122,7 +122,7 @@ rows = [{{ label = "case" }}]
     )
 }
 
-/// The fit explains a receive window that limits the sender by the receiver's SO_RCVBUF.
+/// A receive window limits the sender, and the fit finds the receiver's SO_RCVBUF that causes it.
 #[test]
 fn a_receive_buffer_is_found_and_enlarged() {
     let text = SMALL_BUFFER

@@ -115,8 +115,8 @@ fn a_small_mtu_carries_transfers_without_some_option_and_after_cookies() {
 }
 
 /// With `ip.path_mtu_min` = 68, segments become as small as the MTU that a router reports. With the
-/// default of 552, segments may be longer than that MTU, and routers may fragment them. ACKs that
-/// SACK blocks make longer than the MTU are treated in the same way.
+/// default of 552, segments may be longer than that MTU, and routers may fragment them. SACK
+/// blocks make some ACKs longer than the MTU; routers may fragment these ACKs, too.
 #[test]
 fn every_small_mtu_of_a_hop_is_found_and_carries_transfers_with_losses() {
     for mtu in 68..=120 {

@@ -19,7 +19,7 @@ use super::{
 
 /// Largest number of pieces of a wait.
 const PIECES: usize = 256;
-/// Usual difference between the smallest retransmission timeout and the smoothed RTT, in
+/// Smallest time, in nanoseconds, by which a retransmission timeout exceeds the smoothed RTT, in
 /// nanoseconds.
 const RTO_MARGIN: u64 = 180_000_000;
 /// A size below the present size of full segments replaces that size if this many consecutive

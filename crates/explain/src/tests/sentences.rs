@@ -115,8 +115,8 @@ rows = [{ label = "row" }]
     assert_eq!(names, ["SO_SNDBUF"]);
 }
 
-/// The ring is named although it loses only 1.5 % of the datagrams, so that no change can gain 2 %
-/// of goodput.
+/// The ring is named, although it loses only 1.5 % of the datagrams and therefore no change can gain
+/// 2 % of goodput.
 #[test]
 fn a_ring_that_loses_datagrams_is_named_and_not_the_sender() {
     let udp = "workload.protocol = udp\nworkload.write = 1000\nworkload.rate = 8mbit\nworkload.bytes = 400000\n";

@@ -1,5 +1,5 @@
-//! The program in the kernel that gives an `AF_XDP` socket the frames of its host, and
-//! leaves all others to the kernel.
+//! The program in the kernel that gives an `AF_XDP` socket the frames for the address of our stack,
+//! and leaves all other frames to the kernel.
 //!
 //! Rule: the program is attached by a link, whose only descriptor is in this process. The kernel
 //! detaches the program when the descriptor is closed, also if the process is killed. The program
@@ -179,7 +179,8 @@ const END: i16 = 4;
 /// Offset of the receive queue's index in the program's argument.
 const QUEUE: i16 = 16;
 
-/// The program: redirects frames to `mac`, and ARP packets that ask for `address`.
+/// Returns the program, which gives two kinds of frames to the socket: those with the destination
+/// address `mac`, and ARP packets that ask for `address`.
 fn instructions(map: &OwnedFd, mac: MacAddress, address: Ipv4Addr) -> Vec<Instruction> {
     let MacAddress([a, b, c, d, e, f]) = mac;
     let [w, x, y, z] = address.octets();

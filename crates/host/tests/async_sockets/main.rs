@@ -1,4 +1,4 @@
-//! Tests of tokio's sockets of two stacks, over a cable in memory.
+//! Tests of fullpipe's sockets for tokio: two stacks, connected by a cable in memory.
 //!
 //! Rule: no privilege is needed, and no assertion is about time.
 

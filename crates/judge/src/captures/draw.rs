@@ -287,7 +287,7 @@ impl Plan {
     fn buffer(&mut self, path: &str) {
         let buffer = self.spread(8_192.0, 1_048_576.0);
         let products = self.spread(0.1, 0.6);
-        // Limit the buffer, because no path is faster than 1 Gbit/s.
+        // The rate of the path is set to `buffer / products` per round trip, and at most 1 Gbit/s.
         let most = 1e9 * self.rtt_us as f64 / 8e6 * products;
         let buffer = buffer.min(most).max(8_192.0);
         self.rate(buffer / products, buffer / products * 1.01);

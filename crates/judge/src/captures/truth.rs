@@ -1,4 +1,5 @@
-//! The true account (time by limit) of a transfer, which the sender's own limit clock keeps.
+//! The true account of a transfer: the time that its sender spent at each limit (such as the receive
+//! window), which the simulated stack counts itself.
 //!
 //! Rule: the handshake and the time after FIN are excluded, because a capture begins and ends at
 //! other moments than the clock. Pacing counts as a limit only if a pacing rate was configured.

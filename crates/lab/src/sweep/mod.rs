@@ -55,7 +55,7 @@ impl Axis {
     /// list that contains ranges.
     ///
     /// # Errors
-    /// Fails if a range is malformed or has no end.
+    /// Fails if a range is malformed, has no last value, or has more than 10,000 values.
     pub fn parse(path: &str, values: &str) -> Result<Self, SweepError> {
         let values = values::parse(path, values).map_err(|fix| SweepError {
             setting: path.to_string(),
@@ -115,8 +115,8 @@ pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepErro
     Ok(())
 }
 
-/// Adds the quantities that have published figures to the chosen columns. Otherwise their columns
-/// would vanish: a quantity that was not chosen has a column only if it has a published figure, and
+/// If no columns are chosen, chooses the quantities that have published figures. Otherwise their
+/// columns would vanish: a quantity that was not chosen has a column only if it has a published figure, and
 /// the sweep removes these figures.
 fn keep_columns(experiment: &mut Experiment) {
     if experiment.columns.is_empty() {
