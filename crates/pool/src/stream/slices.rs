@@ -15,7 +15,8 @@ use core::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Slices<'a> {
     pool: &'a Pool,
-    /// A block, or the cell (a part of a block) that is the stream's ring.
+    /// The block that holds the bytes. For a small stream, the cell (a part of a block) that holds all
+    /// bytes of the stream.
     block: u32,
     in_cell: bool,
     within: usize,

@@ -40,8 +40,8 @@ pub fn fair_bytes(within_reach: u64, share: u32) -> u64 {
 }
 
 /// Returns the bytes that `stream` may have by [`fair_bytes`]: a share of the blocks that it holds
-/// or could get. While cells (parts of blocks that are windows of idle connections) are in use,
-/// some blocks are left to idle connections.
+/// or could get. While idle connections have their windows in cells (parts of
+/// blocks), some blocks are left to idle connections.
 pub fn fair_share(stream: &Stream, share: u32, pool: &Pool) -> u64 {
     let own = stream.backing_blocks(pool);
     let room = pool
@@ -78,9 +78,7 @@ impl LargestWindow {
 const MANY_SEGMENTS: u32 = 64;
 
 /// Returns `bytes`, the size of a window that ends with a block, rounded down to whole segments of
-/// `mss` bytes. A peer would leave the remaining bytes unused. If they were advertised, the
-/// window's edge would advance by whole blocks, and at times the window would have room for one
-/// segment less.
+/// `mss` bytes. A peer that sends whole segments cannot use the remaining bytes.
 fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
     let size = u64::from(block_size);
     let always = (bytes.div_ceil(size).max(1) - 1) * size + 1;

@@ -141,7 +141,7 @@ pub(super) struct Pair {
     pub change: SegmentChange,
     /// Every segment that was sent, lost or not.
     pub sent: Vec<InTransit>,
-    /// Largest payload of one frame, in bytes; 0 if the devices do not cut frames.
+    /// Largest payload, in bytes, of a frame that the devices cut into segments; 0 if they cut none.
     pub device_max: u32,
     half_open: Option<HalfOpen>,
 }
