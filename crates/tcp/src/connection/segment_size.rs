@@ -8,8 +8,7 @@ use super::{Connection, Env};
 use crate::fit::even_fit;
 
 impl Connection {
-    /// Returns the bytes of payload in the segments that leave now, at most
-    /// [`mss`](Self::mss).
+    /// Returns the payload of each segment that leaves now, in bytes; at most [`mss`](Self::mss).
     pub(super) fn segment_size(&self, env: &Env<'_>) -> u32 {
         let mss = self.mss(env);
         self.cut(self.fitting_size(mss, env), mss)
@@ -32,8 +31,8 @@ impl Connection {
         self.pairs.cut(fitting, self.send.unsent()).clamp(1, mss)
     }
 
-    /// Returns the bytes that the send buffer could hold now, wherever in a block its
-    /// first byte lies.
+    /// Returns the bytes that the send buffer could hold now if its first byte lay at the worst place
+    /// of a block.
     fn payload_room(&self, env: &Env<'_>) -> u32 {
         let stream = &self.send.stream;
         let free = env.pool.room(stream.holder());
