@@ -1,10 +1,10 @@
 """Prints the constants of "On paper" in docs/fleet.md.
 
-    python python/bench/paper.py FOLDER TASKS
+    python python/bench/paper.py FOLDER COUNT
 
 FOLDER has captures. Prints what a capture costs, and a verdict; what the driver needs for a capture
-that an earlier call did; what packing and the report cost; and the memory of the driver for each of TASKS
-tasks, and of the process that did all of this. Times are processor time, of all threads and of child
+that an earlier call did; what packing and the report cost; and the memory of the driver for each of COUNT
+captures, and of the process that did all of this. Times are processor time, of all threads and of child
 processes, because other work on the machine changes it least.
 """
 
@@ -20,15 +20,13 @@ import tempfile
 import duckdb
 
 from fullpipe import fleet
-from fullpipe.fleet.tasks import CaptureTask
 
-OPTIONS = (("explain", 0), ("filter", None), ("preset", "linux"), ("rows", 10_000))
 # Captures that get a verdict, and the largest of them, in bytes.
 EXPLAINED = 40
 LARGEST = 100_000_000
 # Packed datasets of the largest report, and how often each has every capture.
-COPIES = 4
-REPEATS = 500
+COPIES = 10
+REPEATS = 200
 
 
 def timed(call):
@@ -42,12 +40,6 @@ def processor_s():
     """Returns the processor time of this process and of the children that it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
-
-
-def resident():
-    """Returns the memory of this process, in bytes."""
-    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def report_of(datasets, out):
@@ -67,7 +59,7 @@ def repeated(packed, out, number):
 
     A host in 10 connections of its captures has an address of its own.
     """
-    address = "format('10.{}.{}.{}:', (n // 2560 + %d) %% 256, n // 10 %% 256, hash(file) %% 200)" % (64 * number)
+    address = "format('10.{}.{}.{}:', (n // 2560 + %d) %% 256, n // 10 %% 256, hash(file) %% 200)" % (25 * number)
     for part in packed.rglob("*.parquet"):
         target = out / part.relative_to(packed)
         target.parent.mkdir(parents=True)
@@ -79,18 +71,23 @@ def repeated(packed, out, number):
     return out
 
 
-def tasks_and_entries(count):
-    """Returns the memory that the driver needs for a task, and for what it keeps of its entry."""
-    before = resident()
-    tasks = [
-        CaptureTask(f"/captures/rack-{n % 97:03}/{n:09}.pcapng", n, n, OPTIONS, ("local", f"/captures/{n:016}.pcapng"), 3_600.0)
-        for n in range(count)
-    ]
-    with_tasks = resident()
-    kept = {task.key: None for task in tasks}
-    after = resident()
-    assert len(kept) == len(tasks)
-    return (with_tasks - before) / count, (after - with_tasks) / count
+def driver_memory(capture, count, out):
+    """Returns the memory that the driver of a second call needs for each of `count` captures, which
+    are the beginning of `capture` under different names."""
+    folder = out / "small"
+    folder.mkdir()
+    first = folder / "0.pcapng"
+    first.write_bytes(capture.read_bytes()[:20_000])
+    for number in range(1, count):
+        os.link(first, folder / f"{number}.pcapng")
+    peaks = []
+    for files in (folder / "*[02468].pcapng", folder / "*.pcapng"):
+        fleet.why_many(files, out / "small-dataset")
+        code = ("import sys\nfrom fullpipe import fleet\nfleet.why_many(sys.argv[1], sys.argv[2])\n"
+                "import resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)")
+        command = [sys.executable, "-c", code, files, out / "small-dataset"]
+        peaks.append(int(subprocess.run(command, check=True, capture_output=True).stdout) * 1024)
+    return (peaks[1] - peaks[0]) / (count / 2)
 
 
 def main():
@@ -130,8 +127,7 @@ def main():
           f"{statistics.mean(verdicts):.2f} s, most {max(verdicts):.2f} s of {len(verdicts)}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"largest memory of this process after these captures: {peak:.0f} MB")
-    of_task, of_entry = tasks_and_entries(count)
-    print(f"memory of the driver: {of_task:.0f} bytes a task, {of_entry:.0f} bytes an entry")
+    print(f"memory of the driver: {driver_memory(small[0], count, out):.0f} bytes a capture in a second call")
     shutil.rmtree(out)
 
 

@@ -42,13 +42,13 @@ pub struct Answer {
 /// Options of an analysis.
 pub struct AnswerOptions<'a> {
     /// Number of the connection whose whole result is kept.
-    pub flow: Option<i64>,
+    pub flow: Option<i128>,
     /// Filter in tcpdump's words.
     pub filter: Option<&'a str>,
     /// Preset of the twin's hosts.
     pub preset: &'a str,
     /// Maximum number of connections in the tables.
-    pub rows: i64,
+    pub rows: i128,
     /// True to make no twin and no verdict.
     pub is_quick: bool,
 }

@@ -29,17 +29,26 @@ pub fn value_text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
         Ok(number) if number.is_finite() => Ok(number.to_string()),
         _ => {
             let given = value.repr()?;
-            let fix = format!("{given} is no text, number or truth value");
+            let fix = format!("{given} is no text, finite number or truth value");
             Err(errors::setting(value.py(), name, fix))
         }
     }
 }
 
 /// Returns the argument `name`, a whole number of at least `least`.
-pub fn whole<T: TryFrom<i64>>(py: Python<'_>, name: &str, given: i64, least: i64) -> PyResult<T> {
+pub fn whole<T: TryFrom<i128>>(
+    py: Python<'_>,
+    name: &str,
+    given: i128,
+    least: i128,
+) -> PyResult<T> {
     let number = (given >= least).then(|| T::try_from(given).ok()).flatten();
     number.ok_or_else(|| {
-        let fix = format!("expected a number of at least {least}");
+        let most = match size_of::<T>() {
+            4 => u128::from(u32::MAX),
+            _ => u128::from(u64::MAX),
+        };
+        let fix = format!("expected a number from {least} to {most}");
         errors::setting(py, &format!("{name}={given}"), fix)
     })
 }

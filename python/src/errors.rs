@@ -158,6 +158,7 @@ pub fn size(py: Python<'_>, error: &SizeError) -> PyErr {
         SizeError::Setting { given, .. } => setting(py, given, error),
         SizeError::TooFar => setting(py, "rtt", error),
         SizeError::Path(mistake) => setting(py, &mistake.key, &mistake.what),
-        SizeError::TooLong(_) | SizeError::Nothing(_) => setting(py, "", error),
+        SizeError::TooLong(_) => setting(py, "rate", error),
+        SizeError::Nothing(_) => setting(py, "", error),
     }
 }

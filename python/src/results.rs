@@ -8,7 +8,7 @@ use fullpipe_lab::{
 };
 use pyo3::{
     prelude::*,
-    types::{PyMapping, PyString},
+    types::{PyBytes, PyMapping, PyString},
 };
 
 use crate::{
@@ -40,11 +40,11 @@ struct Request<'a, 'py> {
     settings: Option<&'a Bound<'py, PyMapping>>,
     grid: Option<&'a Bound<'py, PyMapping>>,
     row: Option<&'a str>,
-    seeds: Option<i64>,
-    seed: i64,
+    seeds: Option<i128>,
+    seed: i128,
     is_explained: bool,
     is_observed: bool,
-    workers: Option<i64>,
+    workers: Option<i128>,
     progress: Option<&'a Bound<'py, PyAny>>,
 }
 
@@ -113,9 +113,9 @@ impl<'a, 'py> Request<'a, 'py> {
 pub fn run(
     scenario: &Bound<'_, PyAny>,
     settings: Option<&Bound<'_, PyMapping>>,
-    seeds: Option<i64>,
+    seeds: Option<i128>,
     row: Option<&str>,
-    seed: i64,
+    seed: i128,
     observe: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
@@ -140,7 +140,7 @@ pub fn explain(
     scenario: &Bound<'_, PyAny>,
     settings: Option<&Bound<'_, PyMapping>>,
     row: Option<&str>,
-    seed: i64,
+    seed: i128,
     observe: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
@@ -170,11 +170,11 @@ pub fn sweep(
     scenario: &Bound<'_, PyAny>,
     grid: &Bound<'_, PyMapping>,
     settings: Option<&Bound<'_, PyMapping>>,
-    seeds: Option<i64>,
+    seeds: Option<i128>,
     row: Option<&str>,
-    seed: i64,
+    seed: i128,
     explain: bool,
-    workers: Option<i64>,
+    workers: Option<i128>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
     let request = Request {
@@ -206,6 +206,10 @@ fn axes(grid: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<Axis>> {
 
 fn axis(path: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
     let py = values.py();
+    if values.is_instance_of::<PyBytes>() {
+        let fix = "give a list of values, or a text; these are bytes";
+        return Err(errors::setting(py, path, fix));
+    }
     if values.is_instance_of::<PyString>() {
         let parsed = Axis::parse(path, &values.extract::<String>()?);
         return parsed.map_err(|error| errors::sweep(py, &error));

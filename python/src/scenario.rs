@@ -94,7 +94,7 @@ impl Scenario {
             if experiment.rows.is_empty() {
                 let labels = self.rows().join("`, `");
                 let fix = format!("{} has no such row; there are `{labels}`", self.file.name);
-                return Err(errors::setting(py, label, fix));
+                return Err(errors::setting(py, &format!("row={label}"), fix));
             }
         }
         for (name, value) in arguments::settings(settings)? {
@@ -129,7 +129,7 @@ impl Scenario {
     #[pyo3(signature = (source, *, flow=None, filter=None, preset="linux", progress=None))]
     fn from_capture(
         source: &Bound<'_, PyAny>,
-        flow: Option<i64>,
+        flow: Option<i128>,
         filter: Option<&str>,
         preset: &str,
         progress: Option<&Bound<'_, PyAny>>,
@@ -165,7 +165,7 @@ impl Scenario {
         settings: Option<&Bound<'_, PyMapping>>,
         queue: Option<String>,
         congestion: Option<String>,
-        size_bytes: Option<i64>,
+        size_bytes: Option<i128>,
         duration: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = rate.py();

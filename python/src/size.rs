@@ -38,11 +38,11 @@ pub fn size(
     rtt: Option<&Bound<'_, PyAny>>,
     loss: Option<&Bound<'_, PyAny>>,
     preset: Option<&str>,
-    memory: Option<i64>,
+    memory: Option<i128>,
     settings: Option<&Bound<'_, PyMapping>>,
-    low_water: i64,
+    low_water: i128,
     share: f64,
-    seed: i64,
+    seed: i128,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Sizes> {
     if !(share > 0.0 && share < 1.0) {

@@ -44,11 +44,11 @@ pub struct Why(Answer);
 #[pyo3(signature = (source, *, flow=None, filter=None, preset="linux", quick=false, rows=10_000, progress=None))]
 pub fn why(
     source: &Bound<'_, PyAny>,
-    flow: Option<i64>,
+    flow: Option<i128>,
     filter: Option<&str>,
     preset: &str,
     quick: bool,
-    rows: i64,
+    rows: i128,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Why> {
     let options = AnswerOptions {
@@ -157,6 +157,9 @@ impl Why {
     fn verdict(&self) -> String {
         match &self.0.twin {
             None if self.0.connections.distinct() == 0 => "There is no connection.".to_string(),
+            None if self.0.connections.full().is_some() => {
+                "The connection was not explained: call why without quick=True.".to_string()
+            }
             None => {
                 "No connection was explained: choose one with flow=N, without quick.".to_string()
             }

@@ -64,6 +64,11 @@ MISTAKES: Dict[str, Callable[[], object]] = {
     "seed=-1": lambda: fullpipe.run(S, seed=-1),
     "workers=0": lambda: fullpipe.sweep(S, {"link.loss": ["0%"]}, workers=0),
     "source": lambda: fullpipe.why([]),
+    "row=x": lambda: fullpipe.run(S, row="x"),
+    "seed=9999999999999999999999": lambda: fullpipe.run(S, seed=9999999999999999999999),
+    "link.jitter": lambda: fullpipe.sweep(S, {"link.jitter": b"1%"}),  # type: ignore[dict-item]
+    "rate": lambda: fullpipe.size(rate="100gbit", rtt="2s"),
+    "memory": lambda: fullpipe.size(rate="1mbit", rtt="9ms", memory=10**15),
     "flow=0": lambda: fullpipe.why(CAPTURE, flow=0),
     "flow=-1": lambda: fullpipe.why(CAPTURE, flow=-1),
     "flow=2": lambda: fullpipe.why(CAPTURE, flow=2),

@@ -113,7 +113,7 @@ def test_a_report_leaves_no_table_of_an_earlier_comparison_and_no_dataset_is_its
     assert not list(out.glob("*_compared.parquet")) and not (out / "totals_before.parquet").exists()
     before = {path.name for path in dataset.iterdir()}
     assert main(["report", str(dataset), "--out", f"{dataset}/../dataset"]) == 2
-    assert "folder of its own" in capsys.readouterr().err
+    assert "outside of the datasets" in capsys.readouterr().err
     assert {path.name for path in dataset.iterdir()} == before
 
 

@@ -105,17 +105,20 @@ def test_a_change_is_a_setting_whatever_value_a_connection_needs(dataset: str) -
 
 def test_settings_that_change_together_are_one_change(tmp_path: pathlib.Path) -> None:
     rows = [connection(f"{number}.pcap", f"10.0.0.{number}:1", "192.0.2.9:2") for number in range(2)]
-    joint = {"settings": "SO_SNDBUF + SO_RCVBUF", "changes": "SO_SNDBUF = 64K + SO_RCVBUF = 1M"}
+    rows.append(connection("2.pcap", "10.0.0.2:1", "192.0.2.9:2", elapsed_s=9.0))
+    joint = {"settings": "SO_SNDBUF + SO_RCVBUF", "changes": "sender.SO_SNDBUF=64K; receiver.SO_RCVBUF=1M"}
+    other_order = {"settings": "SO_RCVBUF + SO_SNDBUF", "changes": "receiver.SO_RCVBUF=1M; sender.SO_SNDBUF=64K"}
     verdicts = [
         {**verdict("0.pcap", "SO_SNDBUF", "64K", 2.0), **joint},
-        {**verdict("1.pcap", "SO_SNDBUF", "64K", 5.0), "settings": "SO_SNDBUF", "changes": "SO_SNDBUF = 64K"},
+        {**verdict("1.pcap", "SO_SNDBUF", "64K", 5.0), "settings": "SO_SNDBUF", "changes": "sender.SO_SNDBUF=64K"},
+        {**verdict("2.pcap", "SO_RCVBUF", "1M", 5.0), **other_order},
     ]
     captures = [{"file": row["file"], "is_partial": 0} for row in rows]
     dataset = write(tmp_path / "d", captures=captures, connections=rows, verdicts=verdicts)
     sums = summaries([dataset])
     changes = {row["setting"]: (row["needed"], row["saved_s"]) for row in sums["changes"].to_pylist()}
     assert changes == {
-        "SO_SNDBUF + SO_RCVBUF": (joint["changes"], pytest.approx(8)),
+        "SO_RCVBUF + SO_SNDBUF": (joint["changes"], pytest.approx(8 + 4.5)),
         "SO_SNDBUF": ("64K", pytest.approx(5)),
     }
     assert set(sums["by_setting"]["setting"].to_pylist()) == changes.keys()
@@ -139,7 +142,8 @@ def test_a_packed_dataset_and_several_have_the_sums_of_one(tmp_path: pathlib.Pat
     for name in ("a", "b"):
         assert main(["pack", str(tmp_path / name), "--out", str(tmp_path / "packed" / name)]) == 0
         files = (tmp_path / "packed" / name).rglob("*")
-        assert len([path for path in files if path.is_file()]) == 5
+        # Five tables, and the mark of a whole dataset.
+        assert len([path for path in files if path.is_file()]) == 6
     for datasets in (["a", "b"], ["packed/a", "packed/b"], ["packed/a", "b"]):
         assert summaries([str(tmp_path / name) for name in datasets]) == whole, datasets
     out = tmp_path / "report"
@@ -147,14 +151,68 @@ def test_a_packed_dataset_and_several_have_the_sums_of_one(tmp_path: pathlib.Pat
     assert "2 datasets" in page.html and "Before and after" in page.html
     (before,) = pyarrow.parquet.read_table(out / "totals_before.parquet").to_pylist()
     assert before["connections"] == 3
-    rows = pyarrow.parquet.read_table(out / "most_lost.parquet").to_pylist()
-    assert [row["no_page"] for row in rows] == [""] * 4
+    pages = pyarrow.parquet.read_table(out / "most_lost.parquet")
+    reasons = {pathlib.Path(row["file"]).stem: row["no_page"] for row in pages.to_pylist()}
+    assert reasons.keys() == {"0", "1", "2", "3"} and reasons["2"] == reasons["3"] == ""
+    assert "is packed" in reasons["0"] and "is packed" in reasons["1"]
+
+
+def test_a_packed_dataset_is_whole_or_refused(tmp_path: pathlib.Path) -> None:
+    captures = [tmp_path / f"{number}.pcap.gz" for number in range(2)]
+    for capture in captures:
+        shutil.copyfile(CAPTURE, capture)
+    dataset, packed = tmp_path / "dataset", tmp_path / "packed"
+    fleet.why_many(captures, dataset)
+    fleet.pack(dataset, packed)
+    before = {path: path.read_bytes() for path in packed.rglob("*.parquet")}
+    part = next((dataset / "accounts").glob("*.parquet"))
+    whole = part.read_bytes()
+    part.write_bytes(whole[:100])
+    with pytest.raises(fullpipe.CaptureError, match=f"{part.name} is damaged"):
+        fleet.pack(dataset, packed)
+    assert {path: path.read_bytes() for path in packed.rglob("*.parquet")} == before
+    part.write_bytes(whole)
+    # A driver that dies between two tables leaves no mark.
+    (packed / "packed" / "pack.json").unlink()
+    with pytest.raises(fullpipe.CaptureError, match="not packed to its end"):
+        fleet.report(packed)
+    fleet.pack(dataset, packed)
+    assert summaries([str(packed)]) == summaries([str(dataset)])
+    for call in (
+        lambda: fleet.why_many(captures, packed),
+        lambda: fleet.sweep_many("memory", {"link.loss": ["0%"]}, packed),
+    ):
+        with pytest.raises(fullpipe.SettingError, match="give another folder"):
+            call()
+    with pytest.raises(fullpipe.CaptureError, match="packed already"):
+        fleet.pack(packed, tmp_path / "again")
     with pytest.raises(fullpipe.CaptureError, match="no tables of why_many"):
-        fleet.pack(tmp_path / "packed/a", tmp_path / "again")
+        fleet.pack(tmp_path, tmp_path / "again")
+    fleet.sweep_many("memory", {"link.loss": ["0%"]}, tmp_path / "worlds")
+    with pytest.raises(fullpipe.CaptureError, match="no tables of why_many"):
+        fleet.pack(tmp_path / "worlds", tmp_path / "again")
     with pytest.raises(fullpipe.SettingError, match="give another folder"):
-        fleet.pack(tmp_path / "a", tmp_path / "b")
-    with pytest.raises(fullpipe.SettingError, match="at least one dataset"):
-        fleet.report([])
+        fleet.pack(dataset, tmp_path / "worlds")
+    with pytest.raises(fullpipe.SettingError, match="outside of the datasets"):
+        fleet.report(packed, out=packed / "connections")
+    for argument in ("dataset", "before"):
+        with pytest.raises(fullpipe.SettingError) as caught:
+            fleet.report(**{"dataset": packed, argument: []})
+        assert caught.value.setting == argument
+
+
+def test_the_first_dataset_that_could_analyse_a_capture_counts(tmp_path: pathlib.Path) -> None:
+    capture = tmp_path / "a b.pcap.gz"
+    capture.write_text("no capture yet")
+    fleet.why_many(capture, tmp_path / "failed")
+    shutil.copyfile(CAPTURE, capture)
+    fleet.why_many(capture, tmp_path / "path")
+    fleet.why_many(capture.as_uri(), tmp_path / "uri", explain=1)
+    names = [str(tmp_path / name) for name in ("failed", "path", "uri")]
+    for datasets, explained in ((names, 0), (names[::-1], 1), ([names[0], names[2]], 1)):
+        (totals,) = summaries(datasets)["totals"].to_pylist()
+        assert (totals["captures"], totals["connections"], totals["errors"]) == (1, 1, 0)
+        assert totals["explained_connections"] == explained, datasets
 
 
 def test_every_sum_has_all_lost_time(dataset: str) -> None:

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 import types
-from typing import Callable, Dict
+from typing import Any, Callable, Dict
 
 import pyarrow
 import pytest
@@ -78,7 +78,7 @@ def test_an_explanation_names_limit_and_needed_value(scenario: fullpipe.Scenario
     (verdict,) = results.verdicts.to_dicts()
     assert verdict["limit"] == "send_buffer"
     assert (verdict["settings"], verdict["knob"]) == ("tcp.send_buffer", "tcp.send_buffer")
-    assert verdict["changes"] == f"tcp.send_buffer = {verdict['needed']}"
+    assert verdict["changes"] == f"host.tcp.send_buffer={verdict['needed']}"
     assert len(results.levers) > 0
     assert "Limited by" in results.text
 
@@ -86,20 +86,40 @@ def test_an_explanation_names_limit_and_needed_value(scenario: fullpipe.Scenario
 def test_a_verdict_names_every_setting_of_a_change_that_needs_several() -> None:
     row = fullpipe.Scenario.from_toml("netburner").rows[0]
     (verdict,) = fullpipe.explain("netburner", row=row).verdicts.to_dicts()
-    changes = dict(change.split(" = ") for change in verdict["changes"].split(" + "))
-    assert verdict["settings"].split(" + ") == list(changes)
-    assert list(changes) == ["SetSocketTxBuffers", "SetSocketUnackBuffers"]
-    assert changes[verdict["knob"]] == verdict["needed"]
+    changes = dict(change.split("=") for change in verdict["changes"].split("; "))
+    assert verdict["settings"] == "SetSocketTxBuffers + SetSocketUnackBuffers"
+    assert list(changes) == [f"device.{name}" for name in verdict["settings"].split(" + ")]
+    assert changes[f"device.{verdict['knob']}"] == verdict["needed"]
 
     def goodput(settings: Dict[str, str]) -> float:
-        found = {f"device.{name}": value for name, value in settings.items()}
-        (mbps,) = fullpipe.run("netburner", found, row=row).rows.column("goodput_mbps")
+        (mbps,) = fullpipe.run("netburner", settings, row=row).rows.column("goodput_mbps")
         return float(mbps)
 
     joint = goodput(changes)
     assert joint == pytest.approx(verdict["predicted_mbps"], rel=0.05)
     for name, value in changes.items():
         assert goodput({name: value}) < 0.98 * joint, name
+
+
+@pytest.mark.parametrize(
+    ("direction", "settings"),
+    [
+        ("send", {"peer.SO_RCVBUF": "16384"}),
+        ("receive", {"peer.SO_SNDBUF": "16384"}),
+        ("send", {"host.SO_SNDBUF": "16384", "peer.SO_RCVBUF": "16384"}),
+        ("send", {"link.loss": "2%", "host.tcp.sack": False}),
+    ],
+)
+def test_the_changes_of_a_verdict_can_be_applied(direction: str, settings: Dict[str, Any]) -> None:
+    scenario = fullpipe.Scenario.transfer(
+        "100mbit", "20ms", preset="linux", direction=direction, settings=settings, duration=3.0
+    )
+    (verdict,) = fullpipe.explain(scenario).verdicts.to_dicts()
+    assert verdict["changes"], verdict
+    changes = dict(change.split("=") for change in verdict["changes"].split("; "))
+    (mbps,) = fullpipe.run(scenario, changes).rows.column("goodput_mbps")
+    low, high = 0.95 * verdict["predicted_low_mbps"], 1.05 * verdict["predicted_high_mbps"]
+    assert low <= mbps <= high, (changes, verdict)
 
 
 def test_an_observed_run_has_segments_series_and_a_page(scenario: fullpipe.Scenario) -> None:

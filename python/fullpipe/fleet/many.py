@@ -18,6 +18,7 @@ from fullpipe.progress import Progress, reporter
 
 from .batches import Tell, do_tasks, drive
 from .dataset import OF_CAPTURES, OF_SWEEPS, Dataset, Outcome, at_once
+from .parts import PACKS
 from .sources import absolute, expand, facts_of, place_of, shown
 from .tasks import NOTHING, CaptureTask, Options, Task, WorldsTask
 
@@ -58,6 +59,7 @@ def why_many(
     """
     _refuse_below(1, workers=workers)
     _refuse_below(0, explain=explain)
+    _refuse_no_time(limit_s)
     options = (("explain", explain), ("filter", filter), ("preset", preset), ("rows", rows))
     # A wrong filter or preset would be an error of each capture.
     fullpipe.why(NOTHING, filter=filter, preset=preset, rows=rows, quick=True)
@@ -72,8 +74,13 @@ def why_many(
 
     dataset = Dataset(absolute(out))
     dataset.refuse(OF_SWEEPS, "sweeps")
+    dataset.refuse(PACKS, "packed captures")
     # Two names of one file, such as two spellings of a URI, are one capture.
-    named = dict(reversed(list(at_once(task, expand(sources)))))
+    names = expand(sources)
+    if not names:
+        fix = "give at least one capture"
+        raise fullpipe.SettingError(f"sources: {fix}", setting="sources", fix=fix)
+    named = dict(reversed(list(at_once(task, names))))
     tasks = list(reversed(list(named.values())))
     return _run(tasks, dataset, workers, ray, progress)
 
@@ -102,6 +109,7 @@ def sweep_many(
     progress: as in `why_many`.
     """
     _refuse_below(1, workers=workers, batch=1 if batch is None else batch)
+    _refuse_no_time(limit_s)
     text, axes, options = checked(scenario, grid, settings, seeds, seed)
     dataset = Dataset(absolute(out))
     dataset.refuse(OF_CAPTURES, "captures")
@@ -124,6 +132,12 @@ def _refuse_below(least: int, **numbers: int) -> None:
         if number < least:
             fix = f"expected a number from {least} on"
             raise fullpipe.SettingError(f"{name}={number}: {fix}", setting=f"{name}={number}", fix=fix)
+
+
+def _refuse_no_time(limit_s: Optional[float]) -> None:
+    if limit_s is not None and not limit_s > 0:
+        fix = "expected seconds above 0"
+        raise fullpipe.SettingError(f"limit_s={limit_s}: {fix}", setting=f"limit_s={limit_s}", fix=fix)
 
 
 def checked(

@@ -71,19 +71,21 @@ def _name(which: Which) -> str:
 
 
 def _page(datasets: Sequence[str], source: str, number: int) -> fullpipe.Page:
-    """Returns the page of a connection; with its verdict if its dataset has verdicts and a
-    manifest."""
+    """Returns the page of a connection; with its verdict if its dataset has verdicts."""
     key = CaptureTask(source, 0, 0, ()).key
     entries = (Dataset(dataset).entry(key) for dataset in datasets)
-    entry = next((entry for entry in entries if entry is not None), None)
-    options: Dict[str, Any] = dict(entry["stamp"][-1]) if entry is not None else {}
-    explained = options.pop("explain", 0)
-    if entry is not None:
-        filesystem, path = filesystem_of(source)
-        info = filesystem.get_file_info(path)
-        if [info.size or 0, info.mtime_ns or 0] != entry["stamp"][2:4]:
-            fix = "the capture was changed or removed after it was analysed"
-            raise fullpipe.CaptureError(fix, file=source, fix=fix)
+    # One of several datasets may have failed to analyse the capture.
+    entry = next((entry for entry in entries if entry is not None and not entry["error"]), None)
+    if entry is None:
+        fix = "its dataset is packed; make a report of the dataset from which it was packed"
+        raise fullpipe.CaptureError(fix, file=source, fix=fix)
+    options: Dict[str, Any] = dict(entry["stamp"][-1])
+    explained = options.pop("explain")
+    filesystem, path = filesystem_of(source)
+    info = filesystem.get_file_info(path)
+    if [info.size or 0, info.mtime_ns or 0] != entry["stamp"][2:4]:
+        fix = "the capture was changed or removed after it was analysed"
+        raise fullpipe.CaptureError(fix, file=source, fix=fix)
     with local(source) as path:
         answer = fullpipe.why(path, flow=number, quick=not explained, **options)
     return answer.page()

@@ -7,17 +7,19 @@ are, and one report takes all of them.
 
 from __future__ import annotations
 
+import functools
+import json
 import posixpath
 from typing import Iterator, List
 
 import pyarrow
-import pyarrow.dataset
+import pyarrow.fs
 import pyarrow.parquet
 
 import fullpipe
 
-from .dataset import MANIFEST
-from .parts import COLUMNS, PACKED, damaged, finished, parts_of
+from .dataset import MANIFEST, at_once
+from .parts import COLUMNS, PACKED, PACKS, damaged, finished, is_packed, paths_of, schema_of
 from .sources import Path, absolute, filesystem_of, shown
 
 # Rows of a row group.
@@ -27,40 +29,62 @@ ROWS = 1_000_000
 def pack(dataset: Path, out: Path) -> None:
     """Writes a dataset of captures to another folder or URI, as one file for each table.
 
-    The result is a dataset for `report`, of the tasks that are finished now. It has no manifest, so
-    `why_many` does not go on with it, and pages of a report on it have no verdict.
+    The result is a dataset for `report`, with the tasks that are finished now. `why_many` refuses it,
+    and a report has no pages of its connections, because it has no manifest.
     """
     source, target = absolute(dataset), absolute(out)
     keys = finished(source)
-    if keys is None:
-        fix = "no tables of why_many here"
+    if keys is None or not (paths_of(source, "captures", keys) or paths_of(source, "errors", keys)):
+        fix = "it is packed already" if is_packed(source) else "no tables of why_many here"
         raise fullpipe.CaptureError(f"{shown(source)}: {fix}", file=source, fix=fix)
     filesystem, root = filesystem_of(target)
-    if finished(target) is not None:
-        fix = f"this folder has a {MANIFEST}, so it is a dataset of why_many; give another folder"
+    if filesystem.get_file_info(posixpath.join(root, MANIFEST)).type != pyarrow.fs.FileType.NotFound:
+        fix = f"this folder has a {MANIFEST}, so it is no packed dataset; give another folder"
         raise fullpipe.SettingError(f"{shown(target)}: {fix}", setting="out", fix=fix)
+    # A dataset that was packed here before stays whole until all of the new one is written.
     for name in COLUMNS:
-        parts = parts_of(source, name, keys)
         folder = posixpath.join(root, name)
         filesystem.create_dir(folder, recursive=True)
-        path = posixpath.join(folder, f"{PACKED}.parquet")
-        with filesystem.open_output_stream(path) as stream:
-            with pyarrow.parquet.ParquetWriter(stream, parts.schema, compression="zstd") as writer:
-                try:
-                    for table in _tables(parts):
-                        writer.write_table(table)
-                except (pyarrow.ArrowException, OSError) as error:
-                    raise damaged(source, parts) or error from error
+        with filesystem.open_output_stream(posixpath.join(folder, "new")) as stream:
+            schema = schema_of(name)
+            with pyarrow.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
+                for table in _tables(source, paths_of(source, name, keys), schema):
+                    writer.write_table(table)
+    mark = posixpath.join(root, PACKS, "pack.json")
+    if is_packed(target):
+        filesystem.delete_file(mark)
+    for name in COLUMNS:
+        folder = posixpath.join(root, name)
+        filesystem.move(posixpath.join(folder, "new"), posixpath.join(folder, f"{PACKED}.parquet"))
+    filesystem.create_dir(posixpath.dirname(mark), recursive=True)
+    with filesystem.open_output_stream(mark) as stream:
+        stream.write(json.dumps({"tasks": len(keys)}).encode())
 
 
-def _tables(parts: pyarrow.dataset.Dataset) -> Iterator[pyarrow.Table]:
+def _tables(source: str, paths: List[str], schema: pyarrow.Schema) -> Iterator[pyarrow.Table]:
     """Gives the rows of the parts in tables of about `ROWS` rows."""
-    waiting: List[pyarrow.RecordBatch] = []
+    waiting: List[pyarrow.Table] = [schema.empty_table()]
     count = 0
-    for batch in parts.to_batches():
-        waiting.append(batch)
-        count += batch.num_rows
+    for part in at_once(functools.partial(_read, source, schema), paths):
+        waiting.append(part)
+        count += part.num_rows
         if count >= ROWS:
-            yield pyarrow.Table.from_batches(waiting).combine_chunks()
-            waiting, count = [], 0
-    yield pyarrow.Table.from_batches(waiting, parts.schema).combine_chunks()
+            yield pyarrow.concat_tables(waiting).combine_chunks()
+            waiting, count = [schema.empty_table()], 0
+    yield pyarrow.concat_tables(waiting).combine_chunks()
+
+
+def _read(source: str, schema: pyarrow.Schema, path: str) -> pyarrow.Table:
+    """Reads a part by few requests, because an object store answers slowly. Raises CaptureError."""
+    filesystem, _ = filesystem_of(source)
+    try:
+        with filesystem.open_input_stream(path) as stream:
+            file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(stream.read()))
+        known = [name for name in schema.names if name in file.schema_arrow.names]
+        found = file.read(columns=known)
+        # A part of an older version may lack a column.
+        missing = pyarrow.nulls(found.num_rows)
+        columns = [found[name] if name in known else missing for name in schema.names]
+        return pyarrow.table(columns, names=schema.names).cast(schema)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise damaged(source, path, error) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import posixpath
-from typing import Any, Iterator, Optional, Set
+from typing import Any, Iterator, List, Optional, Set
 
 import pyarrow
 import pyarrow.dataset
@@ -13,7 +13,7 @@ import pyarrow.fs
 import fullpipe
 
 from .dataset import MANIFEST
-from .sources import filesystem_of
+from .sources import filesystem_of, shown
 
 # The columns of the dataset that the report reads. A part without a column has nulls there.
 COLUMNS = {
@@ -25,18 +25,34 @@ COLUMNS = {
     "predicted_low_mbps:d predicted_s:d",
     "errors": "source:s error:s",
 }
-# Name of the only part of a table of a packed dataset.
+# Name of the only part of a table of a packed dataset, and the folder with the mark of a whole one.
 PACKED = "all"
+PACKS = "packed"
 TYPES = {"s": pyarrow.string(), "n": pyarrow.uint64(), "d": pyarrow.float64()}
 
 
 def finished(dataset: str) -> Optional[Set[str]]:
-    """Returns the keys of finished tasks; None in a folder without a manifest."""
+    """Returns the keys of finished tasks; None in a folder without a manifest, such as a packed
+    dataset. Raises CaptureError for a dataset that was not packed to its end."""
     filesystem, root = filesystem_of(dataset)
-    folder = posixpath.join(root, MANIFEST)
-    found = filesystem.get_file_info(pyarrow.fs.FileSelector(folder, allow_not_found=True))
-    keys = {_key(info.path) for info in found}
+    keys = {_key(name) for name in _names(dataset, MANIFEST)}
+    if not keys and not is_packed(dataset):
+        paths = [posixpath.join(root, name, f"{PACKED}.parquet") for name in COLUMNS]
+        if any(info.type == pyarrow.fs.FileType.File for info in filesystem.get_file_info(paths)):
+            fix = "it was not packed to its end; run `fullpipe fleet pack` again"
+            raise fullpipe.CaptureError(f"{shown(dataset)}: {fix}", file=dataset, fix=fix)
     return keys or None
+
+
+def is_packed(dataset: str) -> bool:
+    """Returns true for a dataset that `pack` wrote to its end."""
+    return bool(_names(dataset, PACKS))
+
+
+def _names(dataset: str, folder: str) -> List[str]:
+    filesystem, root = filesystem_of(dataset)
+    selector = pyarrow.fs.FileSelector(posixpath.join(root, folder), allow_not_found=True)
+    return [info.path for info in filesystem.get_file_info(selector)]
 
 
 def _key(path: str) -> str:
@@ -44,19 +60,29 @@ def _key(path: str) -> str:
     return posixpath.basename(path).partition(".")[0]
 
 
-def parts_of(dataset: str, name: str, keys: Optional[Set[str]]) -> "pyarrow.dataset.Dataset":
-    """Returns the parts of a table of the dataset, which may be none."""
+def paths_of(dataset: str, name: str, keys: Optional[Set[str]]) -> List[str]:
+    """Returns the paths of the parts of a table, in a fixed order."""
     filesystem, root = filesystem_of(dataset)
     folder = posixpath.join(root, name)
     selector = pyarrow.fs.FileSelector(folder, allow_not_found=True, recursive=True)
     found = filesystem.get_file_info(selector)
     parts = (info.path for info in found if info.path.endswith(".parquet"))
     # A part without an entry belongs to a run that has not finished it.
-    paths = sorted(path for path in parts if keys is None or _key(path) in keys)
+    return sorted(path for path in parts if keys is None or _key(path) in keys)
+
+
+def schema_of(name: str) -> pyarrow.Schema:
+    """Returns the columns of a table that the report reads."""
     pairs = (column.split(":") for column in COLUMNS[name].split())
-    schema = pyarrow.schema([(column, TYPES[kind]) for column, kind in pairs])
+    return pyarrow.schema([(column, TYPES[kind]) for column, kind in pairs])
+
+
+def parts_of(dataset: str, name: str, keys: Optional[Set[str]]) -> "pyarrow.dataset.Dataset":
+    """Returns the parts of a table of the dataset, which may be none."""
+    paths, schema = paths_of(dataset, name, keys), schema_of(name)
     if not paths:
         return pyarrow.dataset.dataset(schema.empty_table())
+    filesystem, _ = filesystem_of(dataset)
     return pyarrow.dataset.dataset(paths, schema=schema, filesystem=filesystem, format="parquet")
 
 
@@ -72,23 +98,26 @@ def reading(
     try:
         yield
     except (duckdb.Error, pyarrow.ArrowException, OSError) as error:
-        raise damaged(dataset, parts) or error from error
+        raise _damaged(dataset, parts) or error from error
     finally:
         connection.unregister("parts")
 
 
-def damaged(
-    dataset: str, parts: "pyarrow.dataset.Dataset"
-) -> Optional[fullpipe.CaptureError]:
+def _damaged(dataset: str, parts: "pyarrow.dataset.Dataset") -> Optional[fullpipe.CaptureError]:
     """Returns the error for the first part that cannot be read."""
     for fragment in parts.get_fragments():
         try:
             fragment.to_table()
         except (pyarrow.ArrowException, OSError) as error:
-            key = _key(fragment.path)
-            fix = f"delete it and {MANIFEST}/{key}.json, and run `fullpipe fleet why` again"
-            if key == PACKED:
-                fix = "run `fullpipe fleet pack` again"
-            text = f"{dataset}: the part {fragment.path} is damaged ({error}); {fix}"
-            return fullpipe.CaptureError(text, file=fragment.path, fix=fix)
+            return damaged(dataset, fragment.path, error)
     return None
+
+
+def damaged(dataset: str, path: str, error: Exception) -> fullpipe.CaptureError:
+    """Returns the error for a part that cannot be read."""
+    key = _key(path)
+    fix = f"delete it and {MANIFEST}/{key}.json, and run `fullpipe fleet why` again"
+    if key == PACKED:
+        fix = "run `fullpipe fleet pack` again"
+    text = f"{shown(dataset)}: the part {path} is damaged ({error}); {fix}"
+    return fullpipe.CaptureError(text, file=path, fix=fix)

@@ -38,13 +38,14 @@ def report(
     if pages < 0:
         fix = "expected a number from 0 on"
         raise fullpipe.SettingError(f"pages={pages}: {fix}", setting="pages", fix=fix)
-    names, earlier = _names(dataset), [] if before is None else _names(before)
+    names = _names("dataset", dataset)
+    earlier = [] if before is None else _names("before", before)
     title = shown(names[0]) if len(names) == 1 else f"{len(names)} datasets"
     sums = _sums(names, earlier)
     if out is None:
         return fullpipe.Page(page_text(title, sums))
-    if place_of(absolute(out)) in {place_of(absolute(name)) for name in [*names, *earlier]}:
-        fix = "the report needs a folder of its own"
+    if any(_is_inside(absolute(out), absolute(name)) for name in [*names, *earlier]):
+        fix = "the report needs a folder outside of the datasets"
         raise fullpipe.SettingError(f"{shown(os.fspath(out))}: {fix}", setting="out", fix=fix)
     folder = _Folder(absolute(out))
     sums = outliers.link([absolute(name) for name in names], sums, pages, folder.write)
@@ -57,15 +58,21 @@ def report(
     return page
 
 
-def _names(datasets: Union[Path, Iterable[Path]]) -> List[str]:
+def _names(argument: str, datasets: Union[Path, Iterable[Path]]) -> List[str]:
     """Returns the names of datasets as given. Raises SettingError if there is none."""
     if isinstance(datasets, (str, os.PathLike)):
         datasets = [datasets]
     names = [os.fspath(name) for name in datasets]
     if not names:
         fix = "give at least one dataset"
-        raise fullpipe.SettingError(fix, setting="dataset", fix=fix)
+        raise fullpipe.SettingError(f"{argument}: {fix}", setting=argument, fix=fix)
     return names
+
+
+def _is_inside(out: str, dataset: str) -> bool:
+    (kind, path, server), (other_kind, other, other_server) = place_of(out), place_of(dataset)
+    is_below = f"{path}/".startswith(f"{other.rstrip('/')}/")
+    return is_below and (kind, server) == (other_kind, other_server)
 
 
 def _sums(names: List[str], earlier: List[str]) -> Dict[str, pyarrow.Table]:

@@ -17,6 +17,25 @@ import pyarrow.dataset
 import fullpipe
 
 from .parts import COLUMNS, finished, parts_of, reading
+from .sources import shown
+
+# The same for every spelling of the name of a capture: a path, or a URI.
+KEY = """case when contains({0}, '://') then
+    url_decode(regexp_replace(split_part({0}, '?', 1), '^file://', '')) else {0} end"""
+
+# The rows of each capture from one dataset: the first that could analyse it.
+OWNERS = f"""
+    create table owners as
+    select key, min({{'failed': failed, 'place': place}}).place as place from (
+        select {KEY.format('file')} as key, 0 as failed, place from all_captures
+        union all select {KEY.format('source')}, 1, place from all_errors
+    ) group by key
+"""
+CHOSEN = """
+    create table {name} as
+    select all_{name}.* exclude place from all_{name}
+    join owners on owners.key = {key} and owners.place = all_{name}.place
+"""
 
 # Connections that another capture shows better, such as that of the other host: two connections
 # with the same ends cannot exist at the same time. Times of simulated captures begin at 0 in each,
@@ -37,8 +56,10 @@ REPEATED = """
 # Captures that have rows. Their errors are about verdicts of single connections.
 ANALYSED = "create table analysed as select distinct file as source from captures"
 
-# The settings that a verdict changes together. A dataset of an older version has only the first.
-SETTING = "coalesce(nullif(v.settings, ''), v.knob)"
+# The settings that a verdict changes together, in the order of their names. A dataset of an older
+# version has only the first.
+SETTING = """array_to_string(
+    list_sort(string_split(coalesce(nullif(v.settings, ''), v.knob), ' + ')), ' + ')"""
 
 # Connections, each once, with the names that the sums group by.
 FLOWS = f"""
@@ -215,12 +236,17 @@ def network_of(host: str) -> str:
 
 def summaries(datasets: Sequence[str]) -> Dict[str, pyarrow.Table]:
     """Returns the tables of the report by name. If several datasets have the same capture, the first
-    of them counts."""
+    that could analyse it counts."""
     with tempfile.TemporaryDirectory() as folder:
         connection = _database(os.path.join(folder, "sums.duckdb"))
         try:
             for place, dataset in enumerate(datasets):
-                _load(connection, dataset, is_first=place == 0)
+                _load(connection, dataset, place)
+            connection.execute(OWNERS)
+            for name, columns in COLUMNS.items():
+                key = KEY.format(columns.partition(":")[0])
+                connection.execute(CHOSEN.format(name=name, key=key))
+                connection.execute(f"drop table all_{name}")
             hosts = connection.sql(
                 "select distinct unnest([regexp_replace(sender, ':[0-9]+$', ''),"
                 " regexp_replace(receiver, ':[0-9]+$', '')]) from connections"
@@ -237,29 +263,20 @@ def summaries(datasets: Sequence[str]) -> Dict[str, pyarrow.Table]:
             connection.close()
 
 
-def _load(connection: Any, dataset: str, is_first: bool) -> None:
-    """Reads the tables of a dataset into the database, but no capture that an earlier one has."""
+def _load(connection: Any, dataset: str, place: int) -> None:
+    """Reads the tables of dataset number `place` into the database."""
     keys = finished(dataset)
-    if is_first:
-        connection.execute("create table known (name varchar)")
     is_empty = True
-    for name, columns in COLUMNS.items():
+    for name in COLUMNS:
         parts = parts_of(dataset, name, keys)
         if name in ("captures", "errors") and isinstance(parts, pyarrow.dataset.FileSystemDataset):
             is_empty = False
-        if is_first:
-            query = f"create table {name} as select * from parts"
-        else:
-            file = columns.partition(":")[0]
-            query = f"insert into {name} select * from parts where {file} not in (from known)"
+        verb = f"create table all_{name} as" if place == 0 else f"insert into all_{name}"
         with reading(connection, dataset, parts):
-            connection.execute(query)
+            connection.execute(f"{verb} select *, {place} as place from parts")
     if is_empty:
         fix = "no tables of why_many here"
-        raise fullpipe.CaptureError(f"{dataset}: {fix}", file=dataset, fix=fix)
-    connection.execute(
-        "insert into known (select file from captures union select source from errors) except from known"
-    )
+        raise fullpipe.CaptureError(f"{shown(dataset)}: {fix}", file=dataset, fix=fix)
 
 
 def compared(now: pyarrow.Table, before: pyarrow.Table, one: Sum) -> pyarrow.Table:

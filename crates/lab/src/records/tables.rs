@@ -198,17 +198,30 @@ impl Records {
     }
 }
 
-/// Returns the settings that an explanation changes together, each as the text that `of` returns. A
-/// setting of several hosts is written once.
-fn joined(found: &Explanation, of: impl Fn(&Advised) -> String) -> String {
-    let mut texts = Vec::new();
+/// Returns the names of the settings that an explanation changes together, each once.
+fn names(found: &Explanation) -> String {
+    let mut names: Vec<&str> = Vec::new();
     for advised in &found.settings {
-        let text = of(advised);
-        if !texts.contains(&text) {
-            texts.push(text);
+        if !names.contains(&advised.setting.name.as_str()) {
+            names.push(&advised.setting.name);
         }
     }
-    texts.join(" + ")
+    names.join(" + ")
+}
+
+/// Returns a setting of an advice as `--set` takes it: with its host, and with its name in the
+/// host's system.
+fn path_and_value(advised: &Advised) -> String {
+    let Advised {
+        change,
+        setting,
+        on,
+        ..
+    } = advised;
+    match change.set.strip_prefix(on.as_str()) {
+        Some(rest) if rest.starts_with('.') => format!("{on}.{}={}", setting.name, setting.wanted),
+        Some(_) | None => format!("{}={}", change.set, change.to),
+    }
 }
 
 /// Returns explanations as columns. An item is the number and the name of the explained transfer,
@@ -229,20 +242,10 @@ pub fn of_explanations<'a>(
         .text("knob", text(|found| &found.knob))
         .text("present", text(|found| &found.present))
         .text("needed", text(|found| &found.needed))
-        .text("settings", |(.., found)| {
-            joined(found, |advised| advised.setting.name.clone())
-        })
+        .text("settings", |(.., found)| names(found))
         .text("changes", |(.., found)| {
-            let mut hosts = found.settings.iter().map(|advised| &advised.on);
-            let first = hosts.next();
-            let has_several_hosts = hosts.any(|host| Some(host) != first);
-            joined(found, |Advised { setting, on, .. }| {
-                let change = format!("{} = {}", setting.name, setting.wanted);
-                match has_several_hosts {
-                    true => format!("{change} ({on})"),
-                    false => change,
-                }
-            })
+            let changes = found.settings.iter().map(path_and_value);
+            changes.collect::<Vec<_>>().join("; ")
         })
         .decimal("predicted_mbps", predicted(|at| at.goodput_mbps))
         .decimal("predicted_low_mbps", predicted(|at| at.low_mbps))

@@ -24,7 +24,7 @@ pub enum SizeError {
         /// The error of the setting.
         error: Box<SettingError>,
     },
-    /// The given memory is too small for every setting.
+    /// The given memory is too small for every setting, or larger than a host can have.
     Memory(SettingError),
     /// The round-trip time exceeds [`LONGEST_RTT`].
     TooFar,
@@ -53,7 +53,7 @@ impl std::fmt::Display for SizeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Setting { error, .. } => error.fmt(f),
-            Self::Memory(error) => write!(f, "so little memory is none at all: {error}"),
+            Self::Memory(error) => write!(f, "the host cannot have this memory: {error}"),
             Self::TooFar => write!(f, "expected a round-trip time of at most {LONGEST_RTT}"),
             Self::TooLong(bytes) => write!(
                 f,

@@ -127,8 +127,9 @@ impl SizeRequest {
         self.apply_settings(&mut experiment)?;
         experiment.validate().map_err(SizeError::of_setting(""))?;
         if let Some(memory) = self.memory {
-            set(&mut experiment, "host.pool.blocks", &blocks(memory))?;
-            experiment.validate().map_err(SizeError::Memory)?;
+            let set = experiment.set("host.pool.blocks", &blocks(memory));
+            set.and_then(|()| experiment.validate())
+                .map_err(SizeError::Memory)?;
         }
         Ok(experiment)
     }
