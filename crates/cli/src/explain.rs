@@ -70,6 +70,9 @@ fn verdicts(
         .map_err(|error| Failure::failed(format!("{}: {error}", experiment.name)))?;
     drop(progress);
     let mut text = String::new();
+    if let Some(labels) = report.labels.as_ref().filter(|_| !arguments.json) {
+        terminal.layout.paragraph(&mut text, "rows: ", 2, labels);
+    }
     for row in &report.rows {
         if arguments.json {
             continue;

@@ -334,10 +334,14 @@ pub fn settings(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<Advised>
     // advice also enlarges the packet memory.
     let after = changed(setup, &gain.changes);
     for advised in &mut all {
+        let is_own = |host: &&HostPlan| host.name == advised.on;
         let hosts = after.iter().flat_map(|setup| &setup.hosts);
-        let host = hosts.into_iter().find(|host| host.name == advised.on);
-        let risks = host.and_then(|host| caution::large(host, &advised.knob));
-        advised.setting.cautions.splice(..0, risks);
+        let after = hosts.into_iter().find(is_own);
+        let risks = after.and_then(|after| caution::large(after, &advised.knob));
+        let host = setup.hosts.iter().find(is_own).zip(after);
+        let cap = host.and_then(|(host, after)| caution::capped(host, after, &advised.knob));
+        let cautions = risks.into_iter().chain(cap);
+        advised.setting.cautions.splice(..0, cautions);
     }
     all
 }

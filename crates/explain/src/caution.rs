@@ -16,24 +16,11 @@ pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
     let Ok(wanted) = wanted.parse::<u64>() else {
         return Vec::new();
     };
-    let tcp = &host.config.tcp;
     match knob {
         "tcp.initial_window" if wanted > RISKY_WINDOW => vec![format!(
             "Risky: RFC 6928 recommends 10 segments; {} segments at once may overflow a queue on the path.",
             grouped(wanted)
         )],
-        "tcp.send_buffer" => {
-            let limit = tcp.send_buffer_limit;
-            let is_tuned = tcp.send_buffer_max > tcp.send_buffer;
-            let cap = capped(host, "tcp.send_buffer_limit", limit, wanted).filter(|_| !is_tuned);
-            cap.into_iter().collect()
-        }
-        "tcp.receive_buffer" => {
-            let limit = tcp.receive_buffer_limit;
-            let is_tuned = tcp.receive_buffer_max > tcp.receive_buffer;
-            let cap = capped(host, "tcp.receive_buffer_limit", limit, wanted).filter(|_| !is_tuned);
-            cap.into_iter().collect()
-        }
         "pool.blocks" => {
             let bytes = wanted * u64::from(host.config.pool.block_size);
             vec![format!(
@@ -46,10 +33,28 @@ pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
     }
 }
 
-/// Returns the caution about a buffer size above the cap on what an application may set. A buffer
-/// with autotuning has no such cap.
-fn capped(host: &HostPlan, limit: &'static str, cap: u32, wanted: u64) -> Option<String> {
-    if wanted <= u64::from(cap) {
+/// Returns the caution about a buffer, `knob` of `host`, whose size is above the present cap on what
+/// an application may set. `after` is the host with the whole advice, which may raise the cap. A
+/// buffer with autotuning has no such cap.
+pub fn capped(host: &HostPlan, after: &HostPlan, knob: &str) -> Option<String> {
+    let [before, tcp] = [host, after].map(|host| &host.config.tcp);
+    let (limit, caps, size, most) = match knob {
+        "tcp.send_buffer" => (
+            "tcp.send_buffer_limit",
+            [before.send_buffer_limit, tcp.send_buffer_limit],
+            tcp.send_buffer,
+            tcp.send_buffer_max,
+        ),
+        "tcp.receive_buffer" => (
+            "tcp.receive_buffer_limit",
+            [before.receive_buffer_limit, tcp.receive_buffer_limit],
+            tcp.receive_buffer,
+            tcp.receive_buffer_max,
+        ),
+        _ => return None,
+    };
+    let [cap, cap_after] = caps;
+    if size <= cap || most > size {
         return None;
     }
     let names = alias::of_knob(host.preset.name, limit);
@@ -58,10 +63,16 @@ fn capped(host: &HostPlan, limit: &'static str, cap: u32, wanted: u64) -> Option
         Some((alias, present)) => (alias.name, present),
         None => (limit, cap.to_string()),
     };
-    Some(format!(
-        "{name} = {present} caps the buffer that an application sets. The prediction includes the \
-         cap. Raise {name} next."
-    ))
+    Some(match cap_after > cap {
+        true => format!(
+            "{name} = {present} caps this buffer at a smaller size. The advice therefore also \
+             raises {name}."
+        ),
+        false => format!(
+            "{name} = {present} caps this buffer at a smaller size. The predicted result is that of \
+             the smaller size. The whole size also needs a higher {name}."
+        ),
+    })
 }
 
 /// Returns the caution about a buffer, `knob` of `host`, that is large for one connection.

@@ -22,6 +22,7 @@ use crate::{
     find::{Found, find, refuted},
     gone,
     lever::{Change, changed},
+    own_words::words_of,
     path, proof,
     search::{Gain, Search, WORTH},
     shown_by,
@@ -370,7 +371,7 @@ fn without_advice(
     });
     let parts = VerdictParts {
         because: proof::because(setup, played, search, found),
-        ..VerdictParts::limited_by(wording::limited_by(setup, search, found))
+        ..VerdictParts::limited_by(wording::limited_by(setup, played, search, found))
     };
     let levers = best.map_or(&[][..], |best| &best.places).iter();
     let levers = levers.chain(&found.used_up);
@@ -379,7 +380,9 @@ fn without_advice(
     let used_up = found
         .used_up
         .map(|place| search.levers[place].ample.clone());
+    let limit = cause(search, found);
     Explanation {
+        limit_words: levers.first().map_or(limit.words, |lever| words_of(lever)),
         shown: shown.or(used_up).unwrap_or_default(),
         shown_by: shown_by::of(setup, played, &levers),
         levers: best.map_or_else(Vec::new, |best| best.places.iter().map(name).collect()),
@@ -397,7 +400,7 @@ fn without_advice(
         bound: best.and_then(|best| bound::of(setup, played, &search.levers[best.places[0]])),
         refuted: refuted(search, found).iter().map(name).collect(),
         runs: search.twin.runs(),
-        ..Explanation::of(cause(search, found), parts)
+        ..Explanation::of(limit, parts)
     }
 }
 

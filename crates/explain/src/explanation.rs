@@ -18,8 +18,12 @@ use crate::{
 pub struct Explanation {
     /// Cause of the limit.
     pub limit: Cause,
-    /// Names, as in [`Matrix`](crate::Matrix), of the levers (things that could be changed) that
-    /// help most: one lever, or several that help only together.
+    /// The limit in the words of `parts`: the words of the cause, or words of the best lever (a
+    /// thing that could be changed) that are more exact.
+    #[serde(skip)]
+    pub limit_words: &'static str,
+    /// Names, as in [`Matrix`](crate::Matrix), of the levers that help most: one lever, or several
+    /// that help only together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub levers: Vec<String>,
     /// The part of the transfer that the first of `levers` changes.
@@ -123,6 +127,7 @@ impl Explanation {
     pub(crate) fn of(limit: Cause, parts: VerdictParts) -> Self {
         Self {
             limit,
+            limit_words: limit.words,
             levers: Vec::new(),
             kind: None,
             rival: None,
@@ -185,6 +190,7 @@ impl Explanation {
             // The levers belong to the cause that the advice removes, so they are omitted.
             Some(_) => told,
             None => Self {
+                limit_words: self.limit_words,
                 levers: self.levers,
                 kind: self.kind,
                 rival: self.rival,

@@ -47,6 +47,7 @@ mod lever;
 mod levers;
 mod matrix;
 mod names;
+mod own_words;
 mod path;
 mod proof;
 mod search;

@@ -5,9 +5,10 @@
 
 use fullpipe_scenario::{
     Outcome, Played, Setup, Shares,
-    experiment::{HostPlan, RELIEFS},
+    experiment::{HostPlan, RELIEFS, Stop, with_bytes},
     units::{seconds_text, three_digits},
 };
+use fullpipe_sim::link::Direction;
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
     lever::{Lever, Place},
     search::{Gain, Search, WORTH},
     shown_by::BUSY,
-    wording::{self, counted, either, listed, percent, waits_for},
+    wording::{self, counted, either, ends_of, listed, percent, waits_for},
 };
 
 /// Smallest share of the time for which a sentence is written.
@@ -36,14 +37,10 @@ pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Foun
     told.extend(losses(setup, played));
     told.extend(marks(setup, played));
     if played.measured.link_busy_share >= BUSY {
-        told.push(format!(
-            "Link `{}` was busy {} of the time.",
-            setup.links[played.busiest].name,
-            percent(played.measured.link_busy_share)
-        ));
+        told.push(busy(setup, played));
     }
     let runs = found.best.iter().chain(&found.rival).chain(&found.fault);
-    told.extend(runs.map(|gain| tried(setup, search, gain)));
+    told.extend(runs.map(|gain| tried(setup, played, search, gain)));
     told.extend(no_help(setup, search, found));
     told
 }
@@ -138,47 +135,106 @@ fn losses(setup: &Setup, played: &Played) -> Option<String> {
     (repair >= WORTH_TELLING || opening).then(|| capitalised(&format!("{all}{most}.")))
 }
 
+/// States the busy share of the busiest link, with the busier direction unless both directions share
+/// the medium.
+fn busy(setup: &Setup, played: &Played) -> String {
+    let account = &played.path.links[played.busiest];
+    let share = percent(played.measured.link_busy_share);
+    if account.shared {
+        return format!(
+            "Link `{}`, whose two directions share the medium, was busy {share} of the time.",
+            account.link
+        );
+    }
+    let way = match account.back.busy > account.forward.busy {
+        true => Direction::Back,
+        false => Direction::Forward,
+    };
+    format!(
+        "Link `{}`{} was busy {share} of the time.",
+        account.link,
+        ends_of(setup, played.busiest, way)
+    )
+}
+
 /// Counts the segments that links marked, if the sender waited because of the marks.
 fn marks(setup: &Setup, played: &Played) -> Option<String> {
     let waited = Shares::of(played.sender.times()).share(Limit::CwndAfterMark);
     let route = setup.route(setup.flow().from, setup.flow().to);
-    let along = played.path.along(&route);
-    let (link, marked) = along
-        .map(|(link, direction)| (link, direction.counters.marked))
-        .max_by_key(|(_, marked)| *marked)?;
+    let marks = |(number, way): &(usize, Direction)| {
+        let link = &played.path.links[*number];
+        (*number, *way, link.direction(*way).counters.marked)
+    };
+    let (number, way, marked) = route.iter().map(marks).max_by_key(|(.., marked)| *marked)?;
     (waited >= WORTH && marked > 0).then(|| {
         format!(
-            "Link `{}` put ECN marks on {}.",
-            link.link,
+            "Link `{}`{} put ECN marks on {}.",
+            setup.links[number].name,
+            ends_of(setup, number, way),
             counted(marked, "frame")
         )
     })
 }
 
 /// States a change and its result: `With SO_SNDBUF = 65536 on ..., the simulated goodput rises by
-/// 830 %.` If several changes belong together, adds that fewer of them gain less.
-fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
+/// 830 %.` Of several settings, adds that no run with fewer of them gained as much.
+fn tried(setup: &Setup, played: &Played, search: &Search<'_>, gain: &Gain) -> String {
     let gained = gain.ratio - 1.0;
+    let of_flow = match setup.flows.len() {
+        1 => String::new(),
+        _ => format!(" of flow `{}`", setup.flow().name),
+    };
     let result = match gain.ends {
-        true => "the simulated transfer completes".to_string(),
-        false if gained.abs() < WORTH / 10.0 => "the simulated goodput stays equal".to_string(),
-        false if !gained.is_finite() => "payload arrives in the simulation".to_string(),
+        true => completes(setup, played),
+        false if gained.abs() < WORTH / 10.0 => {
+            format!("the simulated goodput{of_flow} stays equal")
+        }
+        false if !gained.is_finite() => format!("payload{of_flow} arrives in the simulation"),
         false if gain.ratio >= MANY => format!(
-            "the simulated goodput is {} times as high",
+            "the simulated goodput{of_flow} is {} times as high",
             three_digits(gain.ratio)
         ),
         false => format!(
-            "the simulated goodput {} by {} %",
+            "the simulated goodput{of_flow} {} by {} %",
             if gained > 0.0 { "rises" } else { "falls" },
             three_digits(gained.abs() * 100.0)
         ),
     };
-    let needed = match gain.places.len() {
-        1 => String::new(),
-        2 => " Each of the two changes alone gains less.".to_string(),
-        changes => format!(" If one of these {changes} changes is left out, the gain is smaller."),
-    };
-    format!("{}, {result}.{needed}", change(setup, search, gain))
+    format!(
+        "{}, {result}.{}",
+        change(setup, search, gain),
+        needed(setup, search, gain)
+    )
+}
+
+/// Returns the result of a run that completes, unlike the unchanged transfer.
+fn completes(setup: &Setup, played: &Played) -> String {
+    let flow = setup.flow();
+    match (flow.stop, played.measured.outcome) {
+        (_, Outcome::Dropped) => "no simulated connection is dropped".to_string(),
+        (Stop::After(_), _) => "the simulated transfer does not stall".to_string(),
+        (Stop::Bytes(_), Outcome::Stalled) => "the simulated transfer completes".to_string(),
+        (Stop::Bytes(_), Outcome::Complete) => flow.at_most.map_or_else(
+            || "the simulated transfer completes".to_string(),
+            |limit| {
+                let limit = seconds_text(limit.as_secs_f64());
+                format!("the simulated transfer completes within its time limit of {limit}")
+            },
+        ),
+    }
+}
+
+/// States that fewer of the settings of `gain` gain less; empty if there is only one setting.
+///
+/// A lever may consist of several settings, and two levers may share one setting. The number of
+/// levers is therefore not printed.
+fn needed(setup: &Setup, search: &Search<'_>, gain: &Gain) -> &'static str {
+    let settings = advice::settings(setup, search, gain).len();
+    match (gain.places.len(), settings) {
+        (1, _) | (_, 0 | 1) => "",
+        (2, 2) => " Each of the two changes alone gains less.",
+        _ => " No run with fewer of these settings gained as much.",
+    }
 }
 
 /// Returns the change of a run with its hosts, named as the hosts' systems name it: `With SO_RCVBUF
@@ -193,7 +249,7 @@ fn change(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
         Place::Link(..) | Place::Flow => {
             let all = gain.changes.iter();
             let all: Vec<_> = all
-                .map(|change| format!("{} = {}", change.set, change.to))
+                .map(|at| format!("{} = {}", at.set, with_bytes(&at.set, &at.to)))
                 .collect();
             let all: Vec<_> = all.iter().map(String::as_str).collect();
             match is_removed(lever, gain) {

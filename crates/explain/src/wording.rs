@@ -6,9 +6,10 @@
 
 use fullpipe_scenario::{
     Outcome, Played, Setup, Shares,
-    experiment::Stop,
+    experiment::{Stop, with_bytes},
     units::{grouped, rate_text, seconds_text, three_digits},
 };
+use fullpipe_sim::link::Direction;
 use fullpipe_tcp::Limit;
 
 use crate::{
@@ -16,7 +17,8 @@ use crate::{
     cause::Cause,
     explanation::Predicted,
     find::Found,
-    lever::{Lever, LeverKind, Place},
+    lever::{Lever, Place},
+    own_words::words_of,
     search::{Gain, Search},
 };
 
@@ -25,11 +27,12 @@ use crate::{
 const AS_MUCH: f64 = 0.75;
 
 /// Returns the words that follow "limited by": the limit and its value.
-pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
+/// `played` is the run that the words are about: the whole transfer, or its part in `search`.
+pub fn limited_by(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) -> String {
     let Some(best) = &found.best else {
         return found.used_up.map_or_else(
             || nothing(search),
-            |place| used_up(setup, search, &search.levers[place]),
+            |place| used_up(setup, played, &search.levers[place]),
         );
     };
     let mut text = cause_of(setup, search, best);
@@ -105,9 +108,10 @@ impl Comparison {
     }
 }
 
-/// Returns the cause of a lever and the part of the setup that the lever changes.
+/// Returns the cause of a lever (a thing that could be changed) and the part of the setup that the
+/// lever changes.
 pub fn cause_with_place(setup: &Setup, lever: &Lever) -> String {
-    format!("{}{}", lever.cause.words, place_words(setup, lever))
+    format!("{}{}", words_of(lever), place_words(setup, lever))
 }
 
 /// Returns `all` without repetitions.
@@ -121,17 +125,6 @@ fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     once
 }
 
-/// Returns the cause of a lever (a thing that could be changed) in words. If the lever makes a
-/// buffer smaller, the words say that the buffer is too large.
-fn words_of(lever: &Lever) -> &'static str {
-    let is_less = lever.kind == LeverKind::Rule;
-    match lever.field {
-        "tcp.send_buffer" if is_less => "a send buffer that is too large",
-        "tcp.receive_buffer" if is_less => "a receive buffer that is too large",
-        _ => lever.cause.words,
-    }
-}
-
 /// Returns the words that follow "limited by" for the limit that remains after the advised change.
 pub fn limited_next(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     match found.best.is_none() && found.used_up.is_none() {
@@ -139,25 +132,21 @@ pub fn limited_next(setup: &Setup, search: &Search<'_>, found: &Found) -> String
             "{}. No further change that was tried helps",
             Cause::NOTHING.words
         ),
-        false => limited_by(setup, search, found),
+        false => limited_by(setup, &search.base.first, search, found),
     }
 }
 
-/// Returns the words for the limit if no lever helps, but a link is full or an application's
-/// datagrams nearly all arrive.
-fn used_up(setup: &Setup, search: &Search<'_>, lever: &Lever) -> String {
+/// Returns the words for the limit if no lever (a thing that could be changed) helps, but a link is
+/// full or an application's datagrams nearly all arrive.
+fn used_up(setup: &Setup, played: &Played, lever: &Lever) -> String {
     let value = match lever.place {
         Place::Flow => format!(
-            "it sends about {}, and at least 99 % of its datagrams arrive",
-            rate_text(search.base.mean_mbps() * 1e6)
+            "at least 99 % of its datagrams arrive, with a goodput of {}",
+            rate_text(played.measured.first_flow_mbps(setup.flow()) * 1e6)
         ),
         _ => lever.present.clone().unwrap_or_default(),
     };
-    format!(
-        "{}{}: {value}",
-        lever.cause.words,
-        place_words(setup, lever)
-    )
+    format!("{}{}: {value}", words_of(lever), place_words(setup, lever))
 }
 
 /// Returns true if no connection was established.
@@ -201,7 +190,11 @@ fn present(setup: &Setup, lever: &Lever) -> Option<String> {
         }
         Place::Flow => {
             let value = lever.present.as_ref()?;
-            Some(format!("{} = {value}", lever.name))
+            Some(format!(
+                "{} = {}",
+                lever.name,
+                with_bytes(&lever.name, value)
+            ))
         }
         Place::Hosts(_) => None,
         Place::Link(..) => lever.present.clone(),
@@ -218,8 +211,6 @@ fn place_words(setup: &Setup, lever: &Lever) -> String {
         Place::Link(number, direction) => {
             let link = &setup.links[*number];
             let way = direction.map_or_else(String::new, |way| {
-                let ends = [way.index(), way.reverse().index()];
-                let [from, to] = ends.map(|end| setup.place_name(link.between[end]));
                 let flow = setup.flow();
                 let route = setup.route(flow.from, flow.to);
                 let is_back = route.contains(&(*number, way.reverse()));
@@ -228,11 +219,18 @@ fn place_words(setup: &Setup, lever: &Lever) -> String {
                 } else {
                     ""
                 };
-                format!(" from `{from}` to `{to}`{acks}")
+                format!("{}{acks}", ends_of(setup, *number, way))
             });
             format!(" of link `{}`{way}", link.name)
         }
     }
+}
+
+/// Returns the words that follow a link's name: the ends of its direction `way`.
+pub fn ends_of(setup: &Setup, link: usize, way: Direction) -> String {
+    let ends = [way.index(), way.reverse().index()];
+    let [from, to] = ends.map(|end| setup.place_name(setup.links[link].between[end]));
+    format!(" from `{from}` to `{to}`")
 }
 
 /// Returns the words that follow "waited": a limit of the sender.
@@ -268,10 +266,10 @@ pub fn untold(setup: &Setup, part_mbps: f64, whole_mbps: f64) -> String {
     };
     let [part, whole] = [part_mbps, whole_mbps].map(|mbps| rate_text(mbps * 1e6));
     format!(
-        "{}. No change was tried, because the whole transfer takes too long to simulate many \
-         times. Its beginning may have another limit: {who} has a goodput of {part} in the \
-         beginning and {whole} in all. To try every change on the whole transfer, run `fullpipe \
-         lab explain --matrix`",
+        "{}. No change was tried. The whole transfer takes too long to simulate with every change, \
+         and its beginning is not typical of the whole: {who} has a goodput of {part} in the \
+         beginning and {whole} in all. A change that helps the beginning may therefore not help \
+         the whole. To try every change on the whole transfer, run `fullpipe lab explain --matrix`",
         Cause::UNKNOWN.words
     )
 }
@@ -294,6 +292,9 @@ pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
         None => rate(mbps),
     };
     let present = match &by_time {
+        Some(_) if measured.is_cut_off(setup.flow()) => {
+            format!("more than {}", seconds_text(measured.elapsed_s))
+        }
         Some(_) => seconds_text(measured.elapsed_s),
         None => rate(goodput),
     };

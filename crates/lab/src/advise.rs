@@ -36,6 +36,9 @@ pub struct Advice {
     pub experiment: String,
     /// The row's label.
     pub row: String,
+    /// Meaning of the experiment's labels.
+    #[serde(skip)]
+    pub(crate) labels: Option<String>,
     /// Seed with which the runs can be repeated.
     pub seed: u64,
     /// The runs: first the row as given, then one run after each advised change.
@@ -47,6 +50,9 @@ pub struct Advice {
     /// True if the transfer ends after an amount of data, so that its duration is the result.
     #[serde(skip)]
     pub(crate) has_end: bool,
+    /// Name of the first flow, which the predicted results are about, if there are several flows.
+    #[serde(skip)]
+    pub(crate) predicted_flow: Option<String>,
 }
 
 /// One run of the row.
@@ -63,6 +69,9 @@ pub struct AdviceStep {
     pub goodput_mbps: f64,
     /// Duration, in seconds.
     pub elapsed_s: f64,
+    /// True if the transfer reached its time limit before all its bytes had arrived.
+    #[serde(skip)]
+    pub(crate) is_cut_off: bool,
     /// Seconds and bytes by limit.
     pub account: Account,
     /// The verdict on this run.
@@ -122,7 +131,7 @@ pub fn advise(
     let bounded = RunOptions { memory, ..*options };
     let end = loop {
         let report = run_row(experiment, row, &setup, &bounded)?;
-        steps.push(step(report, steps.last()));
+        steps.push(step(report, &setup, steps.last()));
         if let Some(end) = ended(&steps, most) {
             // Name memory as the reason only if the advice without the bound would need more
             // memory.
@@ -148,7 +157,9 @@ pub fn advise(
         ends_with: ends_with(&steps, end),
         experiment: experiment.name.clone(),
         row: row.label.clone(),
+        labels: experiment.labels.clone(),
         has_end: matches!(row.setup.flow().stop, Stop::Bytes(_)),
+        predicted_flow: (row.setup.flows.len() > 1).then(|| row.setup.flow().name.clone()),
         seed: options.seed,
         steps,
         end,
@@ -179,13 +190,14 @@ fn run_row(
     Ok(report.rows.remove(0))
 }
 
-fn step(report: RowReport, before: Option<&AdviceStep>) -> AdviceStep {
+fn step(report: RowReport, setup: &Setup, before: Option<&AdviceStep>) -> AdviceStep {
     AdviceStep {
         changes: before.map_or_else(Vec::new, |before| before.verdict.advice.clone()),
         predicted: before.and_then(|before| before.verdict.predicted),
         outcome: report.measured.outcome.name(),
         goodput_mbps: report.measured.goodput_mbps,
         elapsed_s: report.measured.elapsed_s,
+        is_cut_off: setup.flows.len() == 1 && report.measured.is_cut_off(setup.flow()),
         account: report.account,
         verdict: report.verdict.expect("it was asked for"),
     }

@@ -92,7 +92,7 @@ fn chapter(page: &mut String, report: &Report) {
 fn limit(row: &RowReport) -> &str {
     row.verdict
         .as_ref()
-        .map_or(Cause::NOTHING.words, |verdict| verdict.limit.words)
+        .map_or(Cause::NOTHING.words, |verdict| verdict.limit_words)
 }
 
 fn is_full(row: &RowReport) -> bool {

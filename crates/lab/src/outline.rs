@@ -21,6 +21,8 @@ pub struct Outline {
     pub title: String,
     /// Source of the published results.
     pub source: Option<String>,
+    /// Meaning of the rows' labels.
+    pub labels: Option<String>,
     /// Settings made by `--set`.
     pub overrides: Vec<String>,
     /// Origins of the values in the file.
@@ -78,6 +80,7 @@ impl Outline {
             experiment: experiment.name.clone(),
             title: experiment.title.clone(),
             source: experiment.source.clone(),
+            labels: experiment.labels.clone(),
             overrides: overrides.to_vec(),
             origins: experiment.origins.clone(),
             rows: rows.collect(),
@@ -100,6 +103,7 @@ impl Outline {
             experiment: report.experiment.clone(),
             title: report.title.clone(),
             source: report.source.clone(),
+            labels: report.labels.clone(),
             overrides: report.overrides.clone(),
             origins: report.origins.clone(),
             rows: report.rows.iter().map(row).collect(),

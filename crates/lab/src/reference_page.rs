@@ -100,6 +100,9 @@ fn chapter(page: &mut String, report: &Report, reference: &Reference) {
     if let Some(source) = &report.source {
         let _ = writeln!(page, "{}. Published: {source}.\n", report.title);
     }
+    if let Some(labels) = &report.labels {
+        let _ = writeln!(page, "Rows: {labels}\n");
+    }
     let _ = writeln!(page, "{}\n", reference.summary());
     let _ = writeln!(
         page,

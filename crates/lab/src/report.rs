@@ -36,6 +36,9 @@ pub struct Report {
     /// Source of the published results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// Meaning of the rows' labels. Used by tables.
+    #[serde(skip)]
+    pub labels: Option<String>,
     /// First seed, with which the run can be repeated.
     pub seed: u64,
     /// Settings made by `--set`.

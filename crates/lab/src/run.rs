@@ -410,6 +410,7 @@ impl<'a> Gathered<'a> {
             experiment: experiment.name.clone(),
             title: experiment.title.clone(),
             source: experiment.source.clone(),
+            labels: experiment.labels.clone(),
             seed: self.seed,
             overrides: Vec::new(),
             reference: Reference::of(

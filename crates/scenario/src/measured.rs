@@ -204,7 +204,7 @@ quantities! {
     /// Goodput, in Mbit/s, that the congestion control's response function allows at the path's
     /// loss rate, limited by the path's rate. `None` for several connections, or if the algorithm
     /// has no response function.
-    allowed_mbps: Option<f64> = "allowed Mbit/s", "{} Mbit/s allowed by loss and path", Decimal, Median;
+    allowed_mbps: Option<f64> = "allowed Mbit/s", "{} Mbit/s expected from the path's rate and losses", Decimal, Median;
     /// Time from the call to connect until the receiver had read at nine tenths of the path's rate
     /// for two round trips. `None` for several connections.
     time_to_90_s: Option<f64> = "seconds to 90 %", "90 % of the path's rate after {} s", Decimal, Median;
@@ -360,6 +360,17 @@ impl Measured {
         match (&self.flows[..], &plan.stop) {
             ([], _) | ([_], Stop::Bytes(_)) => self.goodput_mbps,
             ([first, ..], _) => first.goodput_mbps,
+        }
+    }
+
+    /// Returns true if the transfer, whose only flow is `plan`, reached its time limit (`at_most`)
+    /// before all its bytes had arrived.
+    pub fn is_cut_off(&self, plan: &FlowPlan) -> bool {
+        match plan.stop {
+            Stop::Bytes(bytes) => {
+                plan.at_most.is_some() && self.delivered_bytes < bytes * u64::from(plan.count)
+            }
+            Stop::After(_) => false,
         }
     }
 

@@ -59,6 +59,7 @@ fn top(key: &str) -> Value {
             "Title: the point of the experiment, in a line.",
         ),
         "source" => described(reference("line"), "Source of the published results."),
+        "labels" => described(reference("line"), "Meaning of the rows' labels."),
         "columns" => json!({"type": "array", "items": reference("quantity"),
             "description": "Quantities that the table shows."}),
         "seeds" => described(seeds(), "Number of seeds that each row is run with."),

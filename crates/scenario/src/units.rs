@@ -108,13 +108,14 @@ pub fn rate_setting(bps: u64) -> String {
     }
 }
 
-/// Returns a number with about three significant digits, without an exponent.
+/// Returns a number with three significant digits and at most four decimals, without an exponent.
 pub fn three_digits(number: f64) -> String {
     let decimals = match number.abs() {
         size if size >= 99.95 => 0,
         size if size >= 9.995 => 1,
         size if size >= 0.9995 => 2,
-        _ => 3,
+        size if size >= 0.099_95 => 3,
+        _ => 4,
     };
     let text = format!("{number:.decimals$}");
     if text.contains('.') {

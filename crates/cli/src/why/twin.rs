@@ -10,6 +10,7 @@ use fullpipe_explain::Explanation;
 use fullpipe_fit::{Basis, Candidate, Compared, Figures, FittedValue};
 use fullpipe_lab::{
     WholeFile,
+    experiment::with_bytes,
     layout::{Layout, Tone},
     units::{grouped, rate_text, seconds_text},
     verdict_text,
@@ -165,6 +166,7 @@ pub fn beside(answer: &TwinAnswer, layout: Layout) -> String {
             Basis::Seen | Basis::Inferred => basis.name().to_string(),
             Basis::Guessed | Basis::Assumed => layout.paint(Tone::Doubtful, basis.name()),
         };
+        let to = with_bytes(set, to);
         layout.paragraph(&mut out, "  ", 4, &format!("{set} = {to} ({doubt}: {why})"));
     }
     let rivals = rivals(&twin.candidates);
@@ -218,8 +220,12 @@ fn lines(capture: &Figures, twin: &Figures) -> Vec<(String, String, String)> {
     type Line = (&'static str, fn(&Figures) -> String);
     const LINES: [Line; 7] = [
         ("payload", |one| format!("{} bytes", grouped(one.bytes))),
-        ("time", |one| seconds_text(one.seconds)),
-        ("goodput", |one| rate_text(one.goodput_mbps * 1e6)),
+        ("time, handshake to last ACK", |one| {
+            seconds_text(one.seconds)
+        }),
+        ("goodput in this time", |one| {
+            rate_text(one.goodput_mbps * 1e6)
+        }),
         ("round trip, smallest", |one| {
             seconds_text(one.base_rtt_ms / 1e3)
         }),

@@ -69,7 +69,7 @@ fn a_transfer_of_twenty_segments_is_limited_by_slow_start() {
     let said = found.parts.line();
     let has_window = |name: &String| name == "near.tcp.initial_window";
     assert!(found.levers.iter().any(has_window), "{said}");
-    assert!(said.contains("slow start"), "{said}");
+    assert!(said.contains("the initial congestion window"), "{said}");
 }
 
 #[test]
@@ -78,7 +78,10 @@ fn marks_are_named_with_the_link_that_makes_them() {
         "near.tcp.ecn = on\nfar.tcp.ecn = on\nworkload.bytes = 4M\npath.rate = 20mbit\npath.forward.ecn_threshold = 2 packets\nnear.tcp.congestion = newreno",
     );
     let said = found.parts.line();
-    assert!(said.contains("Link `path` put ECN marks on "), "{said}");
+    assert!(
+        said.contains("Link `path` from `near` to `far` put ECN marks on "),
+        "{said}"
+    );
     assert!(found.limit == Cause::ECN || said.contains("ECN"), "{said}");
 }
 

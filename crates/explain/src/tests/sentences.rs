@@ -148,7 +148,10 @@ fn a_full_link_is_named_where_nothing_helps_alone() {
     let said = found.parts.line();
     assert_eq!(found.limit.name, "rate", "{said}");
     assert!(found.levers.is_empty(), "{said}");
-    assert!(said.contains("Link `path` was busy 9"), "{said}");
+    assert!(
+        said.contains("Link `path` from `near` to `far` was busy 9"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -43,6 +43,9 @@ pub fn advice_text(advice: &[Advice], layout: Layout, verbose: bool) -> String {
 fn row(text: &mut String, advice: &Advice, layout: Layout, verbose: bool) {
     let title = format!("{}, {}", advice.experiment, advice.row);
     layout.paragraph(text, "", 2, &layout.paint(Tone::Heading, &title));
+    if let Some(labels) = &advice.labels {
+        layout.paragraph(text, "  rows: ", 4, labels);
+    }
     let wide = settings_columns(advice, layout);
     let _ = writeln!(
         text,
@@ -56,6 +59,10 @@ fn row(text: &mut String, advice: &Advice, layout: Layout, verbose: bool) {
             layout.field(text, "Sender", &account(&step.account.sender));
             layout.field(text, "Receiver", &account(&step.account.receiver));
         }
+    }
+    if let Some(flow) = &advice.predicted_flow {
+        let of = format!("measured: all flows together; predicted: flow `{flow}` alone");
+        layout.paragraph(text, "  ", 2, &of);
     }
     layout.paragraph(text, "  ", 2, &format!("{}.", advice.ends_with));
     let settings = settings(advice);
@@ -112,7 +119,7 @@ fn line(text: &mut String, advice: &Advice, number: usize, wide: usize, layout: 
             "{start}  {:>RESULT$}  {predicted:>RESULT$}  ",
             measured(advice, step)
         );
-        let limit = layout.paint(Tone::Limit, step.verdict.limit.words);
+        let limit = layout.paint(Tone::Limit, step.verdict.limit_words);
         layout.paragraph(text, &start, columns(&start), &limit);
     }
 }
@@ -144,7 +151,11 @@ fn measured(advice: &Advice, step: &AdviceStep) -> String {
     if step.outcome != "complete" {
         return step.outcome.to_string();
     }
-    result(advice, step.goodput_mbps, step.elapsed_s)
+    let result = result(advice, step.goodput_mbps, step.elapsed_s);
+    match step.is_cut_off {
+        true => format!("> {result}"),
+        false => result,
+    }
 }
 
 /// Returns the duration of a transfer that ends after an amount of data, otherwise the goodput.

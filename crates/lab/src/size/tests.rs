@@ -281,7 +281,7 @@ fn given_memory_is_divided_and_not_searched() {
     let text = size_text(&size, Layout::plain(80));
     for part in [
         "7,056 bytes of packet memory",
-        "The path would carry more: the aim was 95 %.",
+        "This is less than the aim of 95 %.",
         "To send and receive at once",
         "< smallest",
     ] {

@@ -93,10 +93,7 @@ fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
     );
     layout.paragraph(text, "", 2, &line);
     if !best.reaches_path {
-        let less = format!(
-            "The path would carry more: the aim was {} %.",
-            percent(size.share)
-        );
+        let less = format!("This is less than the aim of {} %.", percent(size.share));
         layout.paragraph(text, "  ", 2, &less);
         if let Some(verdict) = verdict {
             text.push_str(&verdict_text(&verdict.parts, layout));

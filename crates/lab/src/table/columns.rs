@@ -259,9 +259,9 @@ fn result_width(form: Form, seeds: u32) -> usize {
     match (form, seeds > 1) {
         (Form::Whole, false) => "9,999,999,999".len(),
         (Form::Whole, true) => columns("9,999,999 \u{2013} 9,999,999"),
-        (Form::Decimal, false) => "0.999".len() + 1,
-        (Form::Decimal, true) => columns("0.999 \u{2013} 0.999"),
-        (Form::Percent, false) => "0.999 %".len(),
-        (Form::Percent, true) => columns("0.999 % \u{2013} 0.999 %"),
+        (Form::Decimal, false) => "0.0999".len(),
+        (Form::Decimal, true) => columns("0.0999 \u{2013} 0.0999"),
+        (Form::Percent, false) => "0.0999 %".len(),
+        (Form::Percent, true) => columns("0.0999 % \u{2013} 0.0999 %"),
     }
 }

@@ -37,6 +37,14 @@ pub(super) fn head(outline: &Outline, layout: Layout) -> String {
     if let Some(source) = &outline.source {
         layout.paragraph(&mut out, "published: ", 2, source);
     }
+    if let Some(labels) = &outline.labels {
+        layout.paragraph(&mut out, "rows: ", 2, labels);
+    }
+    if outline.rows.iter().any(|row| !row.fitted.is_empty()) {
+        let text = "(fitted): a setting was chosen so that the simulated result agrees with a published \
+                    result of this row";
+        layout.paragraph(&mut out, "", 2, text);
+    }
     let seeds = outline.most_seeds();
     if seeds > 1 {
         let text = format!(

@@ -3,6 +3,7 @@
 //! Rule: the order is scenario, result, verdict. Only rounding is computed here.
 
 use fullpipe_scenario::{
+    experiment::with_bytes,
     measured::Outcome,
     units::{grouped, rate_text, seconds_text, three_digits},
 };
@@ -24,7 +25,12 @@ pub fn trial_text(trial: &Trial, layout: Layout) -> String {
         &layout.paint(Tone::Heading, &scenario(trial)),
     );
     if !trial.settings.is_empty() {
-        layout.field(&mut text, "With", &trial.settings.join(", "));
+        let settings = trial.settings.iter().map(|setting| {
+            let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+            format!("{name}={}", with_bytes(name, value))
+        });
+        let settings: Vec<_> = settings.collect();
+        layout.field(&mut text, "With", &settings.join(", "));
     }
     layout.field(&mut text, "Result", &result(trial));
     layout.field(&mut text, "Memory", &memory(trial));

@@ -282,6 +282,20 @@ pub const FLOW_FIELDS: &[FlowField] = &[
     ),
 ];
 
+/// Returns `value`, a value of the setting called `path`, with the unit "bytes" if the setting is a
+/// field of a flow that counts bytes and the value has no unit: `300 bytes`.
+pub fn with_bytes(path: &str, value: &str) -> String {
+    let name = path.split_once('.').map_or(path, |(_, name)| name);
+    let mut fields = FLOW_FIELDS.iter().filter(|field| field.name == name);
+    let is_bytes = fields.any(|field| field.expected.starts_with("a number of bytes"));
+    // A value of 0 is not an amount but turns a setting off or selects its default.
+    match value.parse::<u64>() {
+        Ok(1) if is_bytes => "1 byte".to_string(),
+        Ok(2..) if is_bytes => format!("{value} bytes"),
+        _ => value.to_string(),
+    }
+}
+
 impl FlowPlan {
     /// Creates a flow between two hosts with the defaults: writes of 16 KiB for ten seconds.
     pub fn new(name: &str, from: usize, to: usize) -> Self {

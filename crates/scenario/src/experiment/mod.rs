@@ -25,8 +25,8 @@ mod tests;
 
 pub use congestion::OutsideCongestion;
 pub use cpu::{CPU_FIELDS, CpuField};
-pub use flow::omitted_until;
 pub use flow::{FLOW_FIELDS, FlowField, FlowPlan, LowWater, Stop};
+pub use flow::{omitted_until, with_bytes};
 pub use kernel::{GSO_MAX_SEGS, HostStack, STACK};
 pub use link::{LINK_FIELDS, LinkField, LinkPlan, Place};
 pub use model::title;

@@ -20,6 +20,8 @@ pub struct Experiment {
     pub title: String,
     /// Source of the published results.
     pub source: Option<String>,
+    /// Meaning of the rows' labels, one line long.
+    pub labels: Option<String>,
     /// Names of the quantities that the table shows. If empty, the table shows the quantities with
     /// published figures, or goodput if there are none.
     pub columns: Vec<&'static str>,

@@ -81,6 +81,8 @@ fn a_suffix_counts_bytes_except_in_a_rate() {
 fn numbers_are_shown_short() {
     assert_eq!(three_digits(5.349_9), "5.35");
     assert_eq!(three_digits(0.0), "0");
+    assert_eq!(three_digits(0.011_25), "0.0112");
+    assert_eq!(three_digits(0.000_04), "0");
     assert_eq!(three_digits(948.4), "948");
     assert_eq!(rate_text(54_321.0), "54.3 kbit/s");
     assert_eq!(grouped(7), "7");

@@ -102,6 +102,8 @@ fn whole(name: &str, source: Source<'_>) -> Result<Option<Experiment>, Mistake> 
     let title = top.keep(title.and_then(|entry| text(&entry)));
     let optional = top.optional("source").map(|entry| text(&entry));
     let source = top.keep(optional.transpose()).flatten();
+    let optional = top.optional("labels").map(|entry| text(&entry));
+    let labels = top.keep(optional.transpose()).flatten();
     let columns = top.optional("columns").map(|entry| columns(&entry));
     let columns = top.keep(columns.transpose()).flatten().unwrap_or_default();
     let given = top.optional("seeds").map(|entry| seeds(&entry));
@@ -115,6 +117,7 @@ fn whole(name: &str, source: Source<'_>) -> Result<Option<Experiment>, Mistake> 
         name: name.to_string(),
         title: title.unwrap_or_default(),
         source,
+        labels,
         columns,
         origins,
         rows,
@@ -170,8 +173,8 @@ fn setup(top: &Section<'_>) -> Result<Option<Setup>, Mistake> {
 
 /// Keys at the top of a file.
 pub const TOP_KEYS: &[&str] = &[
-    "title", "source", "columns", "seeds", "stated", "hosts", "switches", "links", "workload",
-    "flows", "subject", "fitted", "chosen", "implied", "peers", "matrix", "rows",
+    "title", "source", "labels", "columns", "seeds", "stated", "hosts", "switches", "links",
+    "workload", "flows", "subject", "fitted", "chosen", "implied", "peers", "matrix", "rows",
 ];
 
 fn columns(entry: &KeyValue<'_>) -> Result<Vec<&'static str>, Mistake> {
