@@ -55,36 +55,7 @@ pub fn size(
     if !(0..=90).contains(&low_water) {
         return Err(errors::setting(py, "low_water", "expected 0 to 90 percent"));
     }
-    let path = match (scenario, rate, rtt) {
-        (Some(_), None, None) if loss.is_some() || preset.is_some() => {
-            let argument = if loss.is_some() { "loss" } else { "preset" };
-            let fix = "the scenario has its own; change the scenario, or give rate and rtt instead";
-            return Err(errors::setting(py, argument, fix));
-        }
-        (Some(scenario), None, None) => {
-            let experiment = Scenario::from_argument(scenario)?;
-            let experiment = experiment.prepared(py, None, None, None, &[])?;
-            let path = experiment
-                .rows
-                .first()
-                .and_then(|row| SizedPath::of(&row.setup));
-            path.ok_or_else(|| errors::setting(py, "scenario", "its path has no rate"))?
-        }
-        (None, Some(rate), Some(rtt)) => SizedPath {
-            rate_bps: arguments::rate(rate)?,
-            rtt: arguments::time("rtt", rtt)?,
-            loss: match loss {
-                Some(given) => arguments::share("loss", given)?,
-                None => 0.0,
-            },
-            preset: find(preset.unwrap_or("default"))
-                .map_err(|error| errors::setting(py, "preset", error))?,
-        },
-        _ => {
-            let fix = "give rate and rtt, or a scenario";
-            return Err(errors::setting(py, "scenario", fix));
-        }
-    };
+    let path = path(py, scenario, (rate, rtt), loss, preset)?;
     let request = SizeRequest {
         rate_bps: path.rate_bps,
         rtt: path.rtt,
@@ -102,6 +73,47 @@ pub fn size(
         fullpipe_lab::size(&request, &|share| control.advance(share))
     })?;
     found.map(Sizes).map_err(|error| errors::size(py, &error))
+}
+
+/// Returns the path that the arguments describe: that of a scenario, or of a rate and a round-trip
+/// time.
+fn path(
+    py: Python<'_>,
+    scenario: Option<&Bound<'_, PyAny>>,
+    (rate, rtt): (Option<&Bound<'_, PyAny>>, Option<&Bound<'_, PyAny>>),
+    loss: Option<&Bound<'_, PyAny>>,
+    preset: Option<&str>,
+) -> PyResult<SizedPath> {
+    match (scenario, rate, rtt) {
+        (Some(_), None, None) if loss.is_some() || preset.is_some() => {
+            let argument = if loss.is_some() { "loss" } else { "preset" };
+            let fix = "the scenario has its own; change the scenario, or give rate and rtt instead";
+            Err(errors::setting(py, argument, fix))
+        }
+        (Some(scenario), None, None) => {
+            let experiment = Scenario::from_argument(scenario)?;
+            let experiment = experiment.prepared(py, None, None, None, &[])?;
+            let path = experiment
+                .rows
+                .first()
+                .and_then(|row| SizedPath::of(&row.setup));
+            path.ok_or_else(|| errors::setting(py, "scenario", "its path has no rate"))
+        }
+        (None, Some(rate), Some(rtt)) => Ok(SizedPath {
+            rate_bps: arguments::rate(rate)?,
+            rtt: arguments::time("rtt", rtt)?,
+            loss: match loss {
+                Some(given) => arguments::share("loss", given)?,
+                None => 0.0,
+            },
+            preset: find(preset.unwrap_or("default"))
+                .map_err(|error| errors::setting(py, "preset", error))?,
+        }),
+        _ => {
+            let fix = "give rate and rtt, or a scenario";
+            Err(errors::setting(py, "scenario", fix))
+        }
+    }
 }
 
 #[pymethods]

@@ -147,8 +147,7 @@ impl Direction {
             has_push: segment.flags.contains(TcpFlags::PSH),
             has_fin,
         };
-        // If nothing shows that segments waited for the path before the tap, the tap's times are
-        // accurate.
+        // The tap's times are accurate if nothing shows that segments waited before the tap.
         self.waits.is_blurred = self.view.is_blurred() && self.path_passes_trains(0);
         let is_computed = sent.at < at || self.waits.is_blurred;
         self.waits.is_computed = is_computed;
