@@ -20,6 +20,7 @@ import tempfile
 import duckdb
 
 from fullpipe import fleet
+from fullpipe.fleet.parts import PACKS
 
 # Captures that get a verdict, and the largest of them, in bytes.
 EXPLAINED = 40
@@ -59,6 +60,7 @@ def repeated(packed, out, number):
 
     A host in 10 connections of its captures has an address of its own.
     """
+    shutil.copytree(packed / PACKS, out / PACKS)
     address = "format('10.{}.{}.{}:', (n // 2560 + %d) %% 256, n // 10 %% 256, hash(file) %% 200)" % (25 * number)
     for part in packed.rglob("*.parquet"):
         target = out / part.relative_to(packed)
