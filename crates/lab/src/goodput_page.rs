@@ -23,7 +23,7 @@ const HEAD: &str = "\
 <!-- Generated; see crates/lab/tests/tables.rs. -->
 
 Goodput in the simulator over paths that lose and reorder segments, with full queues, and with little packet memory. A row
-with random loss is run with 20 seeds: it shows the median, and in brackets the range of the middle half of the seeds. A
+with random loss is run with 20 seeds: it shows the median, and in brackets the quartiles of the runs. A
 column with another stack's name has the results of that stack, measured on another day. The list below each table has the
 limits of the rows whose link is less than 95 % busy. For each limit it gives the proof for one row. This command prints
 the results:

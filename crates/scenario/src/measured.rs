@@ -153,7 +153,7 @@ quantities! {
     goodput_mbps: f64 = "Mbit/s", "{} Mbit/s", Decimal, Median;
     /// Time from the first call to connect (with `omit`: from the start of the measurement) until
     /// the last byte was read, or until the end of the flow's duration.
-    elapsed_s: f64 = "seconds", "in {} s", Decimal, Median;
+    elapsed_s: f64 = "seconds", "elapsed time {} s", Decimal, Median;
     /// Bytes that the receiving applications read; with `omit`, after the excluded beginning only.
     delivered_bytes: u64 = "bytes", "{} bytes read", Whole, Median;
     /// Segments with payload that the senders put on the wire.

@@ -22,7 +22,7 @@ fn a_much_smaller_gain_is_not_as_much() {
         (
             false,
             [305.0, 24.7],
-            ". The transfer is limited almost equally by x",
+            ". About as much time is lost to x",
         ),
     ] {
         assert_eq!(words(is_equal, ratios), expected);

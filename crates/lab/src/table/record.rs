@@ -66,7 +66,7 @@ fn figure(
     let phrased = |value: &str| quantity.phrased(value, &row.subject);
     let mut beside = Vec::new();
     if let Some(spread) = quantity.spread_text(measured) {
-        beside.push(format!("middle half of the runs {spread}"));
+        beside.push(format!("quartiles of the runs: {spread}"));
     }
     if let Some(published) = row.published.figure(quantity.name) {
         let deviation = words::deviation(quantity, row, layout);

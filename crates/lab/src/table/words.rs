@@ -48,8 +48,8 @@ pub(super) fn head(outline: &Outline, layout: Layout) -> String {
     let seeds = outline.most_seeds();
     if seeds > 1 {
         let text = format!(
-            "Rows with several seeds ({seeds} at most) show medians. The range of the middle half of the \
-             seeds is in brackets."
+            "Rows with several seeds ({seeds} at most) show medians. The quartiles of the \
+             runs are in brackets."
         );
         layout.paragraph(&mut out, "", 2, &text);
     }
