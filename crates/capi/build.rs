@@ -1,7 +1,7 @@
 //! Sets the shared library's soname.
 //!
 //! Rule: a program that is linked with `libfullpipe.so` loads `libfullpipe.so.0` when it starts.
-//! `cargo xtask capi --install` creates the link `libfullpipe.so.0`.
+//! `cargo xtask capi --install` creates `libfullpipe.so.0` as a symbolic link.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -42,7 +42,7 @@ impl Network {
         }
     }
 
-    /// The address of host `number` for the client's connections.
+    /// The address of host number `number`, in the IP version of the client's connections.
     fn address(self, number: u8) -> IpAddr {
         match self {
             Self::Packets | Self::Ethernet | Self::Autoconfigured => {
@@ -58,7 +58,7 @@ pub fn v6(number: u64) -> Ipv6Addr {
     Ipv6Addr::from_bits(0xfd << 120 | u128::from(number))
 }
 
-/// Number of the host under attack: the last part of its addresses and of its MAC address.
+/// Number of the host under attack. A host's number is the last part of its IP and MAC addresses.
 const HOST_NUMBER: u8 = 1;
 /// The client's number.
 const CLIENT_NUMBER: u8 = 2;
@@ -166,7 +166,7 @@ impl End {
         Self { stack, port }
     }
 
-    /// Calls `turn` until nothing is left to do now, but at most 100 times.
+    /// Calls the stack's `turn` until nothing is left to do now, but at most 100 times.
     fn turn(&mut self, now: Instant) {
         for _ in 0..100 {
             let turned = fullpipe::turn(&mut self.stack, &mut self.port, now);
@@ -203,7 +203,7 @@ struct ClientTransfers {
 pub struct Peaks {
     /// Blocks in use or reserved.
     pub blocks: u32,
-    /// Reassembly ranges of TCP and IP.
+    /// Ranges of received bytes in the reassembly queues of TCP and IP.
     pub ranges: u32,
     /// Ranges of sent, unacknowledged payload that the host tracks.
     pub pieces: u32,
@@ -236,9 +236,11 @@ pub struct Arena {
     listeners: [(ListenerId, bool); 2],
     served: Vec<Served>,
     client_transfers: ClientTransfers,
-    /// Frames in flight between host and client, with the number of their receiver, soonest first.
+    /// Frames in flight between host and client, in the order of arrival. Each has its arrival time
+    /// and the number of the host that receives it.
     flying: VecDeque<(Instant, u8, Vec<u8>)>,
-    /// Frames of the host that the attacker receives: all that are not only for the client.
+    /// Frames that the host sent and the attacker receives: all frames except those that only the
+    /// client receives.
     replies: Vec<Vec<u8>>,
     walked_before: u64,
 }

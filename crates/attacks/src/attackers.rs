@@ -256,9 +256,9 @@ pub fn overlapping_fragments() -> Attacker {
 }
 
 /// Resets, SYNs and payload from the client's address, and ICMP errors from the attacker's own. The
-/// attacker knows the port of one connection of the client. The attacker's segments begin beyond
-/// the expected sequence number: at least 1 byte and at most one receive window. The sequence
-/// numbers that its ICMP errors quote are random.
+/// attacker knows the port of one connection of the client. The attacker's segments begin at least
+/// 1 byte and at most one receive window after the expected sequence number. The sequence numbers
+/// that its ICMP errors quote are random.
 pub fn blind_injection() -> Attacker {
     Box::new(|arena, _| {
         let Some((port, info)) = arena.clients_numbers() else {

@@ -1,7 +1,7 @@
 //! Attackers over IPv6, one function for each attack.
 //!
 //! Rule: as in `attackers`, an attacker only sends packets, and receives only frames for its own
-//! address and for groups.
+//! address and for multicast groups.
 
 use std::net::Ipv6Addr;
 
@@ -97,7 +97,7 @@ pub fn fragments_without_end(everywhere: bool) -> Attacker {
     })
 }
 
-/// The header of a fragment of a datagram that has more fragments.
+/// The header of a fragment that is not the last of its datagram.
 const fn header(identification: u32, offset: u16) -> FragmentHeader {
     FragmentHeader {
         next_header: 17,
@@ -133,8 +133,8 @@ pub fn router_advertisements() -> Attacker {
     })
 }
 
-/// Advertisements of one router and prefix, and an answer to each probe with which the host looks
-/// for duplicates of its addresses. RFC 4862 §5.4.
+/// Advertisements of one router with one prefix. The attacker also answers each probe for a
+/// duplicate of one of the host's addresses. RFC 4862 §5.4.
 pub fn claims_of_addresses() -> Attacker {
     Box::new(|arena, _| {
         let router = Ipv6Addr::from_bits(0xfe80 << 112 | 9);
@@ -156,7 +156,7 @@ pub fn claims_of_addresses() -> Attacker {
     })
 }
 
-/// The address for whose duplicates a host looks with `frame`.
+/// The address for which `frame` is a probe for duplicates; `None` if `frame` is no such probe.
 fn probed_address(frame: &[u8]) -> Option<Ipv6Addr> {
     let (ip, message) = v6_of(frame)?;
     if ip.protocol() != Protocol::Icmpv6 || !ip.src.is_unspecified() {
@@ -173,7 +173,8 @@ fn probed_address(frame: &[u8]) -> Option<Ipv6Addr> {
     }
 }
 
-/// Redirects in the name of the client: packets to the client are to go to the attacker.
+/// Redirects in the name of the client. They tell the host to send packets for the client to the
+/// attacker.
 pub fn redirects() -> Attacker {
     Box::new(|arena, _| {
         for _ in 0..RATE {

@@ -87,9 +87,9 @@ pub struct ScriptedPeer {
     pub port: u16,
     /// The host's port.
     pub at: u16,
-    /// The peer's sequence number of its first payload byte.
+    /// Sequence number of the peer's first payload byte.
     pub first: u32,
-    /// The host's sequence number of its first payload byte, which the peer has not acknowledged.
+    /// Sequence number of the host's first payload byte. `open` does not acknowledge this byte.
     pub una: u32,
     /// Sequence number after everything that the host has sent.
     pub seen: u32,

@@ -86,7 +86,7 @@ pub fn router_advertisement(router: Ipv6Addr, prefix: Ipv6Addr) -> Vec<u8> {
         code: 0,
         rest: [64, 0, high, low],
     };
-    // Times of reachability and of retransmission, which this router does not state.
+    // Reachable time and retransmission timer: 0, because this router does not state them.
     let mut body = vec![0; 8];
     body.extend_from_slice(&PREFIX_OPTION);
     body.extend_from_slice(&[64, ON_LINK_AND_AUTONOMOUS]);

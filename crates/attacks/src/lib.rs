@@ -55,7 +55,7 @@ pub struct AttackRow {
     pub peaks: Peaks,
     /// Blocks of packet memory in use or reserved at the end.
     pub left: u32,
-    /// Time of the client's transfers; `None` if they did not finish.
+    /// Duration of the client's transfers; `None` if they did not finish.
     pub client: Option<Duration>,
     /// The host's largest congestion window towards the attacker, and the bytes that the
     /// attacker had acknowledged at that time.

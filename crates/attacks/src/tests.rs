@@ -10,8 +10,8 @@ use super::*;
 
 /// Longest accepted duration of the client's transfers. Lost segments may delay the client.
 const SLOWEST: Duration = Duration::from_secs(3);
-/// Largest accepted number of nodes (steps along a list or down a tree) of the host for one packet: a few times the number of
-/// out-of-order ranges that one connection may have.
+/// Largest accepted number of nodes of lists and trees that the host visits for one packet: a few
+/// times the number of out-of-order ranges that one connection may have.
 const DEAREST: u64 = 2_500;
 /// Largest accepted mean number of nodes visited for a packet with SACK blocks. Each of its four
 /// blocks needs a path through a tree of a thousand nodes, and changes nodes at the path's end.
@@ -112,8 +112,8 @@ fn attacks_over_ipv6_shut_out_no_client() {
     }
 }
 
-/// A host gives up an address after a duplicate, and forms another one at most three times
-/// (RFC 7217 §5), for its link-local address and for one prefix.
+/// After a duplicate, a host gives up its address and forms another one, at most three times for
+/// each prefix (RFC 7217 §5). The host has two prefixes: the link-local one and that of one router.
 #[test]
 fn claims_of_addresses_and_floods_of_routers_are_bounded() {
     let claims = row("IPv6: claims of the host's new addresses");

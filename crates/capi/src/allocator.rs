@@ -97,7 +97,7 @@ unsafe impl GlobalAlloc for Arenas {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let heap = current();
-        // SAFETY: see above; the block is the caller's, with this layout.
+        // SAFETY: see above; the caller owns the block, which was allocated with this layout.
         unsafe {
             if !heap.is_null() && (*heap).contains(block) {
                 (*heap).release(block, layout);

@@ -66,7 +66,8 @@ pub(crate) unsafe fn borrow<'a, T>(pointer: *const T) -> Result<&'a T, Errno> {
     if pointer.is_null() || !pointer.is_aligned() {
         return Err(Errno(FP_EFAULT));
     }
-    // SAFETY: the pointer is aligned and not null; the rest is the caller's condition.
+    // SAFETY: the pointer is aligned and not null; the caller passes a pointer that is valid for
+    // `'a`.
     Ok(unsafe { &*pointer })
 }
 
@@ -78,7 +79,8 @@ pub(crate) unsafe fn borrow_mut<'a, T>(pointer: *mut T) -> Result<&'a mut T, Err
     if pointer.is_null() || !pointer.is_aligned() {
         return Err(Errno(FP_EFAULT));
     }
-    // SAFETY: the pointer is aligned and not null; the rest is the caller's condition.
+    // SAFETY: the pointer is aligned and not null; the caller passes a pointer that is valid for
+    // `'a` and used by nobody else.
     Ok(unsafe { &mut *pointer })
 }
 

@@ -91,7 +91,7 @@ pub unsafe extern "C" fn fp_receive_limit_name(limit: u32, buffer: *mut c_char, 
 /// # Safety
 /// `buffer` is writable for `len` bytes.
 unsafe fn name(name: Option<&str>, buffer: *mut c_char, len: usize) -> Result<i32, Errno> {
-    // SAFETY: the caller's condition.
+    // SAFETY: the caller passes a buffer of `len` writable bytes.
     let buffer = unsafe { TextBuffer::new(buffer, len) }?;
     Ok(buffer.print(name.ok_or(Errno(FP_ENOENT))?))
 }

@@ -1,8 +1,9 @@
 //! The option TCP_INFO, in the layout of Linux.
 //!
 //! Rule: the fields have Linux's order, sizes and units (`struct tcp_info` of linux/tcp.h), up to
-//! `tcpi_snd_wnd`. A quantity that the stack does not keep is 0. Counts of packets that the stack
-//! keeps in bytes are rounded up to segments.
+//! `tcpi_snd_wnd`. A quantity that the stack does not keep is 0. Where Linux counts packets and the
+//! stack counts bytes, the bytes are converted to segments: rounded down for `tcpi_snd_cwnd` and
+//! `tcpi_snd_ssthresh`, rounded up for all others.
 
 use fullpipe::{Duration, Info, RecoveryState, TcpState};
 

@@ -51,7 +51,8 @@ impl<'a> TextBuffer<'a> {
         }
         let bytes: &mut [u8] = match len {
             0 => &mut [],
-            // SAFETY: the caller's condition; the pointer is not null.
+            // SAFETY: `start` is not null, and the caller passes `len` writable bytes that nobody
+            // else uses.
             _ => unsafe { slice::from_raw_parts_mut(start.cast(), len) },
         };
         if let Some(first) = bytes.first_mut() {

@@ -1,9 +1,10 @@
 //! The connections of all captures that are read together.
 //!
 //! Rule: memory is bounded. A row of fixed size is kept for each of the connections with the most
-//! lost time (`lost_s`), at most [`Connections::ROWS`] of them unless another number is given;
-//! other connections are only counted. The whole result is kept for one connection: the requested
-//! one, or the only one. A connection that an earlier capture also contains gets no second row.
+//! lost time (`lost_s`: the sender had something to send and the path was not full). At most
+//! [`Connections::ROWS`] rows are kept, unless another number is given; other connections are only
+//! counted. The whole result is kept for one connection: the requested one, or the only one. A
+//! connection that is recognised as one of an earlier capture gets no second row.
 
 use std::{
     cmp::Ordering,
@@ -57,7 +58,7 @@ pub struct Row {
     pub rtt_s: Option<f64>,
     /// Retransmitted segments of the sender.
     pub retransmitted: u64,
-    /// The main limit, its share of the lifetime, and the confidence in it.
+    /// The main limit, its share of the lifetime, and the confidence in this limit.
     pub limit: Option<(SeenLimit, f64, Confidence)>,
     /// For each limit, its share of the lifetime.
     pub shares: Shares<SeenLimit>,
@@ -393,8 +394,8 @@ impl Connections {
             .by_key
             .get(&flow.key)
             .filter(|known| known.overlaps(&own) && !(known.has_handshake && own.has_handshake));
-        // Two random sequence numbers suffice to recognise a connection, so it need not overlap in
-        // time: the clocks of the captures may differ by any amount.
+        // Two random sequence numbers suffice to recognise a connection, so the two rows need not
+        // overlap in time: the clocks of the captures may differ by any amount.
         let by_seqs = seqs.and_then(|seqs| self.by_seqs.get(&seqs));
         let same = self.by_key.get(&flow.key).map(|same| same.known.number);
         let by_seqs = by_seqs
@@ -437,7 +438,7 @@ impl Connections {
         }
     }
 
-    /// Merges what two captures show about the connection whose whole result was kept.
+    /// If two captures contain the connection whose whole result was kept, merges what they show.
     pub fn merge(&mut self) {
         let (Some(flow), Some(log), Some(second)) = (&mut self.full, &mut self.log, &self.second)
         else {
@@ -461,8 +462,8 @@ impl Connections {
         self.merged = Some(merged);
     }
 
-    /// The merge of the connection whose whole result was kept, and the indices of its two
-    /// captures, from 0.
+    /// For the connection whose whole result was kept: the indices, from 0, of its two captures,
+    /// and the merge of what they show.
     pub fn merged(&self) -> Option<([usize; 2], &Result<Merged, MergeFailure>)> {
         let second = self.second.as_ref()?;
         let places = [self.full_capture, second.capture];
@@ -507,7 +508,7 @@ impl Connections {
         Some(Row::of(flow, flow.number, self.full_capture))
     }
 
-    /// Index of the capture that contains the connection whose whole result was kept, from 0.
+    /// Index, from 0, of the capture that contains the connection whose whole result was kept.
     pub const fn full_capture(&self) -> usize {
         self.full_capture
     }

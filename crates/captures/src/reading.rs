@@ -68,7 +68,7 @@ impl Opened {
         Ok(Self { source, len })
     }
 
-    /// Uses the bytes of a file that was read before.
+    /// Returns an open file with the bytes `bytes`, which the caller has already read.
     pub fn of_bytes(bytes: impl AsRef<[u8]> + Send + 'static) -> Self {
         let len = bytes.as_ref().len() as u64;
         let source = Box::new(Cursor::new(bytes));
@@ -90,7 +90,8 @@ impl Opened {
 }
 
 /// Reads one capture into `connections`. Calls `progress` with the share that was read, or with 0
-/// if the length is unknown; after `ControlFlow::Break`, ends as it does at the end of the file.
+/// if the length is unknown; if `progress` returns `ControlFlow::Break`, reading ends as at the end
+/// of the file.
 ///
 /// # Errors
 /// Fails if the file does not begin like a capture, or if its beginning cannot be read.

@@ -12,7 +12,7 @@ use crate::connections::Connections;
 
 /// Seed of the runs.
 const SEED: u64 = 1;
-/// Share of the fit in the whole work, for the progress.
+/// Share of the whole work that the fit takes, for showing progress.
 const FIT: f64 = 0.3;
 
 /// The twin of a connection, or the reason for which it has no twin.

@@ -1,7 +1,7 @@
 //! The command line: every flag, its help and its examples.
 //!
-//! Rule: an argument that is wrong by itself is refused here, in one line. Other files interpret
-//! the arguments.
+//! Rule: an argument that is wrong by itself is refused here, with an error of one line. Other
+//! files interpret the arguments.
 
 mod advice;
 mod fail_on;

@@ -1,8 +1,8 @@
 //! Files of a run or of a capture: a page, graphs for xplot, series, records, events.
 //!
-//! Rule: a destination is refused before the first run if its folder is missing or, for records, if
-//! its extension is not a records format. The folder of `--xplot` is created. A regular file is
-//! written completely or not at all, by `fullpipe_lab::WholeFile`.
+//! Rule: a destination is refused before the first run if its folder is missing. A file for records
+//! is also refused if its extension names no format. The folder of `--xplot` is created. A regular
+//! file is written completely or not at all, by `fullpipe_lab::WholeFile`.
 
 use std::{
     ffi::OsString,
@@ -231,8 +231,7 @@ fn has_folder(flag: &str, file: Option<&Path>) -> Result<(), Failure> {
     }
 }
 
-/// Returns `file`; with several experiments, the experiment's name is added before the
-/// ending.
+/// Returns `file`; with several experiments, the experiment's name is added before the extension.
 fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
     // Do not change the name if all experiments are written one after another: to standard output,
     // or to a path that is not a regular file (such as a pipe).

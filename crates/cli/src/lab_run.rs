@@ -199,8 +199,8 @@ impl Batch<'_> {
         self.conclude(experiment, report)
     }
 
-    /// Runs the rows whose hosts are this machine's kernel, and writes or prints all results that
-    /// `run` has not printed.
+    /// Runs the rows with kernel hosts (hosts that use this machine's TCP/IP stack), and writes or
+    /// prints all results that `run` has not printed.
     fn conclude(&mut self, experiment: &Experiment, mut report: Report) -> Result<(), Failure> {
         kernel_hosts::run(
             experiment,
@@ -269,7 +269,8 @@ fn chosen(arguments: &LabRunArguments, here: &Path) -> Result<Vec<ExperimentFile
         .collect()
 }
 
-/// The experiment with the command line's settings, and its rows at every point of a sweep.
+/// The experiment with the command line's settings, and with each row repeated for every
+/// combination of the values that are swept.
 fn prepared(found: &ExperimentFile, arguments: &LabRunArguments) -> Result<Experiment, Failure> {
     let mut experiment = with_settings(found, &arguments.settings)?;
     let axes: Vec<_> = arguments

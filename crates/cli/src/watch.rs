@@ -1,7 +1,7 @@
 //! `fullpipe watch`: live sockets of this host, their limits, and the settings to change.
 //!
-//! Rule: the kernel is asked and never changed. It is asked for the sockets once in each round.
-//! The terminal is restored however the command ends. `fullpipe-host` asks the kernel, and
+//! Rule: the kernel is asked and never changed. It is asked for the sockets in each round. The
+//! terminal is restored however the command ends. `fullpipe-host` asks the kernel, and
 //! `fullpipe-diagnose` analyses the answers.
 
 pub mod json;

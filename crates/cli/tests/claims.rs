@@ -1,4 +1,5 @@
-//! Tests of claims in `README.md` that no other test holds, and of the commands that it recommends.
+//! Tests of claims in `README.md` that no other test checks, and of the commands that `README.md`
+//! recommends.
 //!
 //! Rule: the README's own words are the input, so a test fails if a claim changes and its test does
 //! not. The program is run, and no part of it is linked.
@@ -51,7 +52,8 @@ fn seven_kilobytes_of_packet_memory_reach_the_share_that_the_readme_claims() {
     assert_eq!(format!("{share:.1} %"), claimed);
 }
 
-/// Counts the scripts below `folder`. Each is a test of its own, which fails unless TCP passes it.
+/// Counts the conformance scripts below `folder`. Another test runs each script and fails unless
+/// TCP passes it.
 fn scripts(folder: &Path) -> usize {
     let entries = fs::read_dir(folder)
         .unwrap()

@@ -27,9 +27,9 @@ use crate::{
 
 /// Wait after an address was declined. RFC 2131 §3.1.
 const DECLINE_WAIT: Duration = Duration::from_secs(10);
-/// Transmissions of a request before the client starts again.
+/// Number of transmissions of a request before the client starts again.
 const REQUESTS: u32 = 4;
-/// Transmissions of a request for the previous address.
+/// Number of transmissions of a request for the previous address.
 const REBOOT_REQUESTS: u32 = 2;
 /// Number of ARP probes. RFC 5227 §1.1.
 const PROBES: u32 = 3;
@@ -41,9 +41,9 @@ const PROBE_WAIT: Duration = Duration::from_millis(400);
 const DEFEND_INTERVAL: Duration = Duration::from_secs(10);
 /// Largest exponent of the wait before the client starts again: 2^6 s.
 const RESTART_DOUBLINGS: u32 = 6;
-/// Frames that may wait for [`Client::poll_frame`].
+/// Largest number of frames that wait for [`Client::poll_frame`].
 const FRAMES_MAX: usize = 8;
-/// Events that may wait for [`Client::poll_event`].
+/// Largest number of events that wait for [`Client::poll_event`].
 const EVENTS_MAX: usize = 8;
 
 /// The identity of a client.
@@ -103,11 +103,11 @@ pub struct ClientCounters {
     pub ignored: u64,
     /// Addresses that were declined because another host has them.
     pub declined: u64,
-    /// ARP packets of hosts that use this host's address.
+    /// ARP packets from other hosts that use this host's address.
     pub conflicts: u64,
 }
 
-/// A lease, and the station from which its DHCPACK came.
+/// A lease, and the MAC address from which its DHCPACK came.
 #[derive(Clone, Debug)]
 struct Grant {
     lease: Lease,
@@ -131,8 +131,8 @@ enum State {
         exchange: Exchange,
         address: Ipv4Addr,
     },
-    /// Checks that no other host has the address. `left` probes are still to be sent, the next one
-    /// at `next`.
+    /// Checks that no other host has the address. `left` is the number of probes still to be sent,
+    /// and `next` is the time of the next one.
     Probing {
         grant: Grant,
         left: u32,
@@ -238,7 +238,8 @@ impl Client {
 
     /// Does what is due at `now`: transmissions, the end of a lease.
     pub fn on_timeout(&mut self, now: Instant) {
-        // Each step sets a later timeout, except steps that only change the state.
+        // The loop ends, because each step sets a later timeout, except steps that only change the
+        // state.
         while self.next_timeout().is_some_and(|at| at <= now) {
             self.step(now);
         }

@@ -23,7 +23,7 @@ const HEADERS_LEN: usize = EthernetHeader::LEN + Ipv4Header::LEN + UdpHeader::LE
 pub(crate) enum Received<'a> {
     /// A packet that was broadcast or sent to this station.
     Arp(ArpPacket),
-    /// A datagram from port 67 to port 68, and the station that sent its frame.
+    /// The payload of a datagram from port 67 to port 68, and the MAC address that sent its frame.
     Message(&'a [u8], MacAddress),
 }
 

@@ -39,7 +39,7 @@ pub struct Lease {
     pub since: Instant,
     /// Time T1, at which the server is asked for a longer lease; `None` for a lease without end.
     pub renews_at: Option<Instant>,
-    /// Time T2, at which every server is asked.
+    /// Time T2, at which every server is asked for a longer lease; `None` for a lease without end.
     pub rebinds_at: Option<Instant>,
     /// End of the lease.
     pub expires_at: Option<Instant>,
@@ -76,8 +76,8 @@ pub(crate) fn server_of(options: &Options<'_>) -> Option<Ipv4Addr> {
     options.address(code::SERVER).filter(|ip| is_host(*ip))
 }
 
-/// Returns the length of the prefix: of the subnet mask, or of the address's class (RFC 2132 §3.3,
-/// RFC 791) if there is no mask. `None` if the mask is not contiguous.
+/// Returns the prefix length that the subnet mask gives or, without a mask, the class of `address`
+/// (RFC 2132 §3.3, RFC 791). Returns `None` if the mask is not contiguous.
 fn prefix_len(address: Ipv4Addr, options: &Options<'_>) -> Option<u8> {
     let Some(mask) = options.address(code::SUBNET_MASK) else {
         return Some(match address.octets()[0] {

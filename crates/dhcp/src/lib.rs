@@ -21,8 +21,8 @@
 //! assert!(discover.len() > 300);
 //! ```
 //!
-//! The client does not support DHCPINFORM, options in other fields (option 52), long options
-//! (RFC 3396) and authentication (RFC 3118).
+//! The client does not support DHCPINFORM, options in other fields (option 52), long options (RFC
+//! 3396) or authentication (RFC 3118).
 #![forbid(unsafe_code)]
 
 mod client;

@@ -17,7 +17,7 @@ const REPLY: u8 = 2;
 const ETHERNET: u8 = 1;
 /// Length of a MAC address.
 const MAC_LEN: u8 = 6;
-/// Value in front of the options.
+/// Magic cookie in front of the options.
 const MAGIC: [u8; 4] = [99, 130, 83, 99];
 
 /// Places of the fields in a message.
@@ -33,9 +33,10 @@ mod at {
     pub(super) const OPTIONS: usize = 240;
 }
 
-/// Smallest length of a message. Old relays and servers drop shorter messages.
+/// Smallest length of a message in bytes. Old relays and servers drop shorter messages.
 const LEN_MIN: usize = 300;
-/// Largest message that this client accepts, without the headers of IP and UDP.
+/// Length in bytes of the longest message that this client accepts, without the headers of IP and
+/// UDP.
 const LEN_MAX: u16 = 1_472;
 /// Options that the client asks for.
 const REQUESTED: [u8; 8] = [

@@ -98,7 +98,8 @@ impl<'a> Options<'a> {
         self.u32(code).map(Ipv4Addr::from_bits)
     }
 
-    /// Returns a list of addresses; empty if the option is missing or has a part of an address.
+    /// Returns a list of addresses; empty if the option is missing or ends in an incomplete
+    /// address.
     pub(crate) fn addresses(&self, code: u8) -> impl Iterator<Item = Ipv4Addr> + use<'a> {
         let (addresses, rest) = self.value(code).unwrap_or_default().as_chunks();
         let usable = if rest.is_empty() { addresses } else { &[] };

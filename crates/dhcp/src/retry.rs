@@ -2,7 +2,8 @@
 //!
 //! Rule: in a broadcast exchange, each interval is twice the previous one, at most 64 s, with a
 //! random offset of at most one second, so that hosts that start together do not stay synchronised
-//! (RFC 2131 §4.1). A renewal waits for half of the time that is left, but at least a minute.
+//! (RFC 2131 §4.1). A request for a longer lease is repeated after half of the time that is left
+//! until T2 or, after T2, until the end of the lease, but not before a minute has passed.
 
 use fullpipe::{Duration, Instant, Rng};
 
@@ -10,7 +11,7 @@ use fullpipe::{Duration, Instant, Rng};
 const FIRST: Duration = Duration::from_secs(4);
 /// Largest interval.
 const LARGEST: Duration = Duration::from_secs(64);
-/// Shortest interval of a renewal. RFC 2131 §4.4.5.
+/// Shortest interval between requests for a longer lease. RFC 2131 §4.4.5.
 const RENEWAL_MIN: Duration = Duration::from_secs(60);
 
 /// One request and its retransmissions.
@@ -45,8 +46,8 @@ impl Exchange {
         self.sent += 1;
     }
 
-    /// Notes a transmission of a renewal, and chooses the time of the next one: after a half of the
-    /// time that is left until `end`, but not before a minute has passed.
+    /// Notes a transmission of a request for a longer lease, and chooses the time of the next one:
+    /// after half of the time that is left until `end`, but not before a minute has passed.
     pub(crate) fn on_renewal_sent(&mut self, end: Instant, now: Instant) {
         self.next = now + (end.since(now) / 2).max(RENEWAL_MIN);
         self.sent += 1;

@@ -14,7 +14,7 @@ fn a_call_allocates_in_its_arena_and_only_one_call_is_inside() {
     // SAFETY: the memory is aligned to 16 bytes and outlives the heap.
     let mut heap = unsafe { Heap::new(memory.as_mut_ptr().cast(), 1024) };
     let layout = Layout::new::<[u64; 8]>();
-    // SAFETY: the layout has a size, and each block is freed once with it.
+    // SAFETY: the layout's size is not 0, and each block is freed once, with this layout.
     unsafe {
         let outside = ARENAS.alloc(layout);
         let second = within(&mut heap, || {

@@ -35,7 +35,7 @@ unsafe fn blocking(
 ) -> i32 {
     let mut until = None;
     loop {
-        // SAFETY: the caller's condition.
+        // SAFETY: the callee has the same conditions as this function.
         let mut entered = match unsafe { enter(stack) } {
             Ok(entered) => entered,
             Err(error) => return returned(Err(error)),

@@ -307,7 +307,7 @@ pub unsafe extern "C" fn fp_getsockname(
         Socket::NewUdp => Ok(ANY),
         Socket::Listener(_) | Socket::Free => Err(Errno(FP_EOPNOTSUPP)),
     };
-    // SAFETY: the caller's condition.
+    // SAFETY: the caller passes a stack, and memory for an address or null.
     unsafe { write_address(stack, socket, address, local) }
 }
 
@@ -329,7 +329,7 @@ pub unsafe extern "C" fn fp_getpeername(
         | Socket::Listener(_)
         | Socket::Free => Err(Errno(FP_ENOTCONN)),
     };
-    // SAFETY: the caller's condition.
+    // SAFETY: the caller passes a stack, and memory for an address or null.
     unsafe { write_address(stack, socket, address, remote) }
 }
 
@@ -344,7 +344,7 @@ unsafe fn write_address(
     choose: impl FnOnce(&Stack, &Socket) -> Result<SocketAddr, Errno>,
 ) -> i32 {
     let write = || {
-        // SAFETY: the caller's condition.
+        // SAFETY: the caller passes a stack, and memory for an address or null.
         let (mut entered, address) = unsafe { (enter(stack)?, borrow_mut(address)?) };
         let StackState { stack, sockets, .. } = &mut *entered;
         *address = FpAddress::new(choose(stack, &sockets.get(socket)?.socket)?);

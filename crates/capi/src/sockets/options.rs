@@ -163,14 +163,13 @@ unsafe fn read_name<'a>(value: *const c_void, len: usize) -> Result<&'a str, Err
     if len > 64 {
         return Err(Errno(FP_EINVAL));
     }
-    // SAFETY: the caller's condition.
+    // SAFETY: the caller passes `len` readable bytes.
     let bytes = unsafe { slice::from_raw_parts(value.cast::<u8>(), len) };
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(len);
     str::from_utf8(&bytes[..end]).map_err(|_| Errno(FP_EINVAL))
 }
 
-/// Sets an option that is kept in the table of sockets. Returns false if the option is not one of
-/// these.
+/// Sets an option that is kept in the table of sockets. Returns false for any other option.
 fn set_of_socket(slot: &mut Slot, level: i32, name: i32, number: u32) -> Result<bool, Errno> {
     match (level, name) {
         (FP_SOL_SOCKET, FP_SO_RCVTIMEO) => slot.receive_wait_ms = number,

@@ -1,8 +1,8 @@
 //! The table of sockets: handles with generations.
 //!
-//! Rule: a handle is a place in the table and the generation of this place. Closing a socket changes
-//! the generation, so the closed socket's handle is no longer valid. The table is allocated once. The
-//! operations on sockets are in other files.
+//! Rule: a handle consists of a place in the table and the generation of this place. Closing a
+//! socket changes the generation, so the closed socket's handle is no longer valid. The table is
+//! allocated once. The operations on sockets are in other files.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::{mem::size_of, net::SocketAddr};
@@ -79,7 +79,7 @@ impl Slot {
 /// All sockets of a stack.
 pub(crate) struct SocketTable {
     slots: Box<[Slot]>,
-    /// Number of a handle's low bits that are the place; the others are the generation.
+    /// Number of a handle's low bits. They are the place; the high bits are the generation.
     place_bits: u32,
     /// Settings of new TCP sockets.
     pub(crate) tuning: Tuning,

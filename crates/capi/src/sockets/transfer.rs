@@ -48,7 +48,7 @@ fn checked(buffer: *const c_void, len: usize, flags: i32) -> Result<usize, Errno
 unsafe fn bytes<'a>(buffer: *const c_void, start: usize, len: usize) -> &'a [u8] {
     match len.saturating_sub(start) {
         0 => &[],
-        // SAFETY: the caller's condition.
+        // SAFETY: the caller passes `len` readable bytes, and `start` is less than `len`.
         left => unsafe { slice::from_raw_parts(buffer.cast::<u8>().add(start), left) },
     }
 }
@@ -60,7 +60,7 @@ unsafe fn bytes<'a>(buffer: *const c_void, start: usize, len: usize) -> &'a [u8]
 unsafe fn memory<'a>(buffer: *mut c_void, start: usize, len: usize) -> &'a mut [u8] {
     match len.saturating_sub(start) {
         0 => &mut [],
-        // SAFETY: the caller's condition.
+        // SAFETY: the caller passes `len` writable bytes, and `start` is less than `len`.
         left => unsafe { slice::from_raw_parts_mut(buffer.cast::<u8>().add(start), left) },
     }
 }

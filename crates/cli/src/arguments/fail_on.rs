@@ -7,7 +7,7 @@ use std::fmt;
 
 use fullpipe_lab::{Cause, Outcome, Quantity, RowReport};
 
-/// A result that fails a run.
+/// A result of a row after which the run fails.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FailOn {
     /// The transfer stalled.

@@ -113,8 +113,8 @@ fn flow_line(flow: &FlowReport) -> String {
     line
 }
 
-/// The side that a direction of a TCP flow waited for longest, with its share of the flow's age in
-/// per cent.
+/// The side (client or target) for which a direction of a TCP flow waited longer, and the time of
+/// this wait in per cent of the flow's age.
 fn held_back(flow: &FlowReport, direction: &DirectionReport) -> Option<(HeldBack, f64)> {
     let side = direction.held_back();
     let side = side.filter(|_| flow.protocol == Protocol::Tcp)?;

@@ -14,7 +14,7 @@ use fullpipe_lab::{
 
 use fullpipe_host::ProcessName;
 
-/// Limits with a smaller share are omitted from the line with the account (time by limit).
+/// Limits with a share below this one are omitted from the line with the account (time by limit).
 const LEAST_SHARE: f64 = 0.005;
 
 /// Returns the verdict about `socket`. `other` is the other end of its connection, if it is on the

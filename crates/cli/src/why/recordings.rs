@@ -25,8 +25,8 @@ use super::conditions::LINES_MAX;
 use crate::arguments::ConnectionCondition;
 use crate::watch::{json::SocketJson, verdict::verdict_text};
 
-/// Limits with a smaller share in both accounts (time by limit), the capture's and the kernel's,
-/// are omitted.
+/// A limit is omitted if its share is below this one in both accounts (time by limit): the
+/// capture's and the kernel's.
 const LEAST_SHARE: f64 = 0.005;
 /// Largest number of differences that are printed.
 const DIFFERENCES: usize = 5;
@@ -89,7 +89,8 @@ pub fn matched<'a>(recordings: &'a [Recording], row: &Row) -> Option<Matched<'a>
     })
 }
 
-/// Returns the origins of the buffers of the connection `row`, as far as recorded sockets show them.
+/// Returns, for each buffer of the connection `row`, the origin of its size: a program or
+/// autotuning. An origin that no recorded socket shows is `None`.
 pub fn sizes(recordings: &[Recording], row: &Row) -> RecordedSizes {
     let Some(found) = matched(recordings, row) else {
         return RecordedSizes::default();
@@ -296,8 +297,8 @@ pub fn lines(recordings: &[Recording], rows: &[Row], layout: Layout) -> String {
     }
 }
 
-/// Returns a line for each socket, or recording, that meets `condition`. A recording does not show
-/// resets.
+/// Returns a line for each recording that meets `condition`, or for each of its sockets that does.
+/// No socket meets [`ConnectionCondition::Reset`], because a recording does not show resets.
 pub fn meeting(recordings: &[Recording], condition: &ConnectionCondition) -> Vec<String> {
     let of_recording = |recording: &Recording| -> Vec<String> {
         if let (ConnectionCondition::Partial, Some(_)) = (condition, &recording.cut) {

@@ -1,6 +1,6 @@
 //! Connections for programs, as JSON.
 //!
-//! Rule: each name ends in its unit, as `docs/json.md` describes.
+//! Rule: the name of a value with a unit ends in this unit, as `docs/json.md` describes.
 
 use fullpipe_captures::{Apart, Capture, Connections, Row, TwinAnswer, ending_name};
 use fullpipe_diagnose::{

@@ -21,8 +21,8 @@ use serde::Serialize;
 use super::recordings::{self, Recording};
 use crate::{arguments::WhyArguments, failure::Failure, output::Terminal, progress::Progress};
 
-/// Candidates (experiments that may behave like the connection) with a smaller likelihood are
-/// omitted.
+/// Candidates (experiments that may behave like the connection) with a likelihood below this one
+/// are omitted.
 const LEAST_ODDS: f64 = 0.05;
 /// Limits are omitted if their share is smaller than this in both capture and twin.
 const LEAST_SHARE: f64 = 0.01;

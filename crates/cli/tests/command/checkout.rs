@@ -27,7 +27,7 @@ fn json_is_an_object_for_one_experiment_and_an_array_for_all() {
     let names: Vec<_> = list
         .lines()
         .filter_map(|line| line.split(' ').next())
-        // A title that wraps has indented lines.
+        // Skip indented lines: they continue the title of the experiment above them.
         .filter(|name| !name.is_empty())
         .collect();
     assert!(

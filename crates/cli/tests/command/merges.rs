@@ -141,7 +141,8 @@ fn changed(file: &[u8], count: usize, address: [u8; 4]) -> Vec<u8> {
             if seen <= count {
                 continue;
             }
-            // Block header, Ethernet header, and the offset of the source address in IPv4.
+            // Length of the block header, length of the Ethernet header, and offset in the IPv4
+            // header: first of the source address, then of the destination address.
             for at in [28 + 14 + 12, 28 + 14 + 16] {
                 if block[at..at + 4] == [10, 0, 0, 1] {
                     block[at..at + 4].copy_from_slice(&address);

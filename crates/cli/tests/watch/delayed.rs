@@ -87,7 +87,7 @@ fn with_link(body: impl FnOnce(&Namespace)) {
     body(&other);
 }
 
-/// Starts a transfer over the link, which lasts until the process ends. Returns the sender's
+/// Starts a transfer over the link. The transfer lasts until the process ends. Returns the sender's
 /// address.
 fn transfer(other: &Namespace, buffers: &Buffers) -> SocketAddr {
     let listener = other

@@ -156,7 +156,8 @@ fn a_lease_is_rebound_by_broadcast_at_t2_and_expires_at_its_end() {
             })
             .collect::<Vec<_>>()
     };
-    // Half of the time until T2 (225 s), then at least a minute.
+    // After each request, the client waits for half of the time left until T2, at least a minute.
+    // At the first request, 225 s are left.
     let unicast = |at| (at, OFFERED, SERVER_IP);
     assert_eq!(requests(t1, t2), [unicast(300), unicast(412), unicast(472)]);
     let broadcast = |at| (at, OFFERED, Ipv4Addr::BROADCAST);

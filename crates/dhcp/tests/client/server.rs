@@ -26,7 +26,7 @@ pub const LEASE: u32 = 600;
 /// A frame of the client.
 #[derive(Debug)]
 pub enum Sent {
-    /// A message, with the addresses of its packet and the station it is for.
+    /// A message, the source and destination of its IP packet, and the destination of its frame.
     Message(Box<Message>, (Ipv4Addr, Ipv4Addr), MacAddress),
     Arp(ArpPacket),
 }

@@ -160,7 +160,7 @@ impl Input {
         }
     }
 
-    /// Consumes `len` bytes without keeping them in the buffer together. Returns true if the
+    /// Consumes `len` bytes, which need not all be in the buffer at one time. Returns true if the
     /// source had `len` bytes.
     pub(super) fn skip(&mut self, mut len: u64) -> io::Result<bool> {
         while len > 0 {

@@ -118,7 +118,8 @@ pub(super) fn ipv6(packet: Packet<'_>) -> Result<IpPacket<'_>, Skipped> {
     })
 }
 
-/// Skips extension headers up to TCP. The second value is true if the packet is a first fragment.
+/// Skips extension headers up to TCP. The second value returned is true if the packet is a first
+/// fragment.
 fn extensions(first: u8, rest: Packet<'_>) -> Result<(Packet<'_>, bool), Skipped> {
     const UNITS: u32 = 8;
     const MORE_FRAGMENTS: u16 = 1;

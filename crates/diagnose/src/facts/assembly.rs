@@ -43,8 +43,8 @@ pub struct Assembly {
     hosts: Vec<Host>,
     links: Vec<LinkUsage>,
     ends: Vec<Open>,
-    /// Index of the end for each host and connection number in that host's trace. A stack
-    /// reuses numbers, so the entry is the latest end with this number.
+    /// Index of an end, by its host and its connection number in the host's trace. A stack reuses
+    /// numbers, so the index is that of the latest end with this number.
     numbers: HashMap<(usize, u32), usize>,
     forgotten: u64,
 }

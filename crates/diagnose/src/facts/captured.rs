@@ -69,8 +69,8 @@ pub fn captured_end(
     end
 }
 
-/// Marks the segments that never reached the other end. The ends must come from two captures, each
-/// made at its own end.
+/// Marks the segments that never reached the other end. Each end must come from a capture that was
+/// made at the host of this end.
 pub fn mark_lost(connection: &mut Connection) {
     lost::find(connection);
 }

@@ -1,9 +1,10 @@
 //! Episodes of a sender: recoveries, probes and responses to congestion, with their times.
 //!
-//! Rule: an episode is an event of the sender's loss recovery or congestion control, taken from the
-//! sender's own records. A new recovery or an undo ends the recovery that is open; tail loss probes
-//! and congestion marks do not end it. A probe, an undo and the response to a mark have no length.
-//! The segments and limits during an episode are in their own tables.
+//! Rule: an episode is an event of the sender's loss recovery or congestion control. [`EpisodeLog`]
+//! takes episodes from the sender's own records; `captured` takes them from a capture. A new
+//! recovery or an undo ends the recovery that is open; tail loss probes and congestion marks do not
+//! end it. A probe, an undo and the response to a mark have no length. The segments and limits
+//! during an episode are in their own tables.
 
 use fullpipe_tcp::{
     TcpState,
@@ -24,8 +25,8 @@ pub enum Episode {
     FastRecovery,
     /// A tail loss probe was sent. The count is 0.
     TailProbe,
-    /// A recovery proved spurious, possibly after its end, and the sender undid its response. The
-    /// count is 0.
+    /// The sender undid its response to a loss, because the recovery proved spurious. The recovery
+    /// may already have ended. The count is 0.
     Undo,
     /// A congestion mark reduced the congestion window. The count is 0.
     Mark,

@@ -2,7 +2,7 @@
 //!
 //! Rule: only the first byte of each retransmitted segment is examined. If such a byte was sent n
 //! times and arrived m times, the first n − m segments that carried it are marked lost. A segment
-//! that was sent only once is never marked lost, because it may still be in flight.
+//! whose payload was sent only once is never marked lost, because it may still be in flight.
 
 use super::{Connection, Segments};
 

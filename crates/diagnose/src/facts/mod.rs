@@ -49,7 +49,7 @@ pub struct Run {
 /// One row of the experiment's table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// The row's label. In a sweep, the row's settings follow it.
+    /// The row's label, followed in a sweep by the row's values of the settings that are swept.
     pub label: String,
     /// The row's label in the file.
     pub name: String,
@@ -67,7 +67,7 @@ pub struct Row {
     pub outcome: String,
     /// The verdict in its five parts.
     pub verdict: VerdictParts,
-    /// The part of the graphs in which the verdict's cause can be seen.
+    /// The part of the graphs in which the cause that the verdict names can be seen.
     pub shown_by: ShownBy,
     /// The path of the row's first flow, if the path was recorded.
     pub path: Option<PathFacts>,
@@ -115,7 +115,7 @@ pub struct SettingBound {
     pub at_most_bps: Option<f64>,
 }
 
-/// A quantity and its value. The last part of its name is the unit.
+/// A quantity and its value. The quantity's name ends in the unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// Name in JSON.

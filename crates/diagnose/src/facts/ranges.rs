@@ -1,6 +1,7 @@
 //! Sets of bytes of sequence space.
 //!
-//! Rule: ranges are sorted and do not touch each other, so a look-up is a binary search.
+//! Rule: ranges are sorted and do not touch each other, so a look-up is a binary search. A range
+//! from `start` to `end` does not contain `end`.
 
 /// Ranges of sequence space, sorted and apart from each other.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,7 @@
 
 use crate::vocabulary::Limit;
 
-/// The part of the graphs in which the cause of the limit of a row (scenario) can be seen.
+/// The part of the graphs that shows why a row (scenario) was limited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShownBy {
     /// The time in which this link was busy.

@@ -8,7 +8,7 @@
 pub struct Unwrap {
     /// Highest number seen, as on the wire.
     wire: u32,
-    /// Position of the highest number, counted from the initial number.
+    /// Position of the highest number seen, counted from the initial number.
     count: u64,
 }
 

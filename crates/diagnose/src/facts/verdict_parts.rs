@@ -35,7 +35,8 @@ pub struct ChangeLine {
     pub paste: String,
     /// Present value of the setting, in the unit of `paste`.
     pub from: String,
-    /// Computation of the value, and its risks, one sentence each.
+    /// Sentences about the change: the computation of the new value, what the change needs, and its
+    /// risks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

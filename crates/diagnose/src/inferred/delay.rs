@@ -50,8 +50,8 @@ impl Delays {
         let full = matched.sent.iter().map(|frame| frame.len).max();
         let full_ns = delays.on_wire_ns(full.unwrap_or(0));
         match delays.rate_bps {
-            // Distrust the rate: frames on an empty path are delayed, too, so no queue spread the
-            // arrivals.
+            // Distrust the rate: even frames that find the path empty are delayed, so the cause of
+            // the spread of arrivals may be something other than a queue.
             Inferred::Known(..) if delays.noise_ns > NOISY * full_ns => {
                 Self::at(matched, Inferred::Unknown(Unknown::Noise))
             }

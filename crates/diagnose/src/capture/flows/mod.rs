@@ -44,7 +44,8 @@ impl FlowLimits {
     };
 }
 
-/// Reason for which a connection has no more segments.
+/// Reason for which a connection has no more segments. RST, and FINs of both ends, take precedence
+/// over all other reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlowEnding {
     /// Both ends sent FIN.
