@@ -355,7 +355,7 @@ impl Arena {
         self.measure();
     }
 
-    /// Removes and returns the host's packets for addresses other than the client's.
+    /// Removes and returns the frames of the host that the attacker has received.
     pub fn replies(&mut self) -> Vec<Vec<u8>> {
         self.serve();
         std::mem::take(&mut self.replies)

@@ -69,6 +69,7 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
 }
 
 /// Reads captures and recordings. For a file that cannot be read, prints an error and goes on.
+/// Fails if no file can be read.
 fn read_files(
     arguments: &WhyArguments,
     terminal: &Terminal,

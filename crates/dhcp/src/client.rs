@@ -215,8 +215,8 @@ impl Client {
     }
 
     /// Processes a received Ethernet frame, which need not be well-formed. `checksum_verified` is
-    /// true if the device verified the UDP checksum. Returns true if the frame has a message for this
-    /// client, so that the host's stack need not see it.
+    /// true if the device verified the UDP checksum. Returns true if the frame has a message to the
+    /// port of DHCP clients. The host's stack need not see such a frame.
     pub fn on_frame(&mut self, frame: &[u8], checksum_verified: bool, now: Instant) -> bool {
         match frame::parse(frame, self.settings.mac, checksum_verified) {
             None => false,
@@ -284,8 +284,8 @@ impl Client {
         }
     }
 
-    /// Returns the address to its server (DHCPRELEASE) and stops. The message waits for
-    /// [`poll_frame`](Self::poll_frame).
+    /// Returns the address, if the host has one, to its server (DHCPRELEASE), and stops. The
+    /// message waits for [`poll_frame`](Self::poll_frame).
     pub fn release(&mut self, now: Instant) {
         let state = std::mem::replace(&mut self.state, State::Stopped);
         if let State::Bound { grant }

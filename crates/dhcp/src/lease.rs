@@ -91,8 +91,9 @@ fn prefix_len(address: Ipv4Addr, options: &Options<'_>) -> Option<u8> {
     (is_contiguous && ones > 0).then_some(ones as u8)
 }
 
-/// Returns T1, T2 and the end; `None` if the lease time is missing or 0 s. If T1 or T2 is
-/// missing or out of order, they are a half and seven eighths of the lease time (RFC 2131 §4.4.5).
+/// Returns T1, T2 and the end; `None` if the lease time is missing or 0 s. A missing T1 is half of
+/// the lease time, and a missing T2 seven eighths of it (RFC 2131 §4.4.5). If the times are then
+/// out of order, both T1 and T2 are computed in this way.
 fn times(options: &Options<'_>, since: Instant) -> Option<LeaseTimes> {
     let seconds = match options.u32(code::LEASE_TIME)? {
         0 => return None,

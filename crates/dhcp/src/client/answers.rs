@@ -56,7 +56,8 @@ impl Client {
         }
     }
 
-    /// Accepts the first usable offer.
+    /// Accepts the first usable offer. The offer of the server whose last offer led to no lease is
+    /// usable only after the second DHCPDISCOVER.
     fn on_offer(&mut self, answer: &Answer<'_>, now: Instant) -> bool {
         let State::Selecting { exchange } = &self.state else {
             return false;

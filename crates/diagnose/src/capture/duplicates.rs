@@ -49,7 +49,7 @@ struct Place {
     at_ns: i64,
 }
 
-/// The frames of the last millisecond; a newer frame may replace an older one.
+/// Hashes and times of recent frames; a newer frame may replace an older one.
 pub(super) struct Duplicates {
     places: Box<[Place]>,
     /// Number of recent segments with payload and without identification.

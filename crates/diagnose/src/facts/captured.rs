@@ -172,7 +172,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Records the timeout that caused this retransmission.
+    /// Records a timeout if this is the first retransmission in an episode of timeouts.
     fn note_timeout(&mut self) {
         if self.own != self.seen.sender || self.now < self.timeout_at {
             return;
@@ -192,8 +192,8 @@ impl Reader<'_> {
 /// Round trips from the place of the capture to the receiver and back.
 #[derive(Debug, Default)]
 struct RoundTrips {
-    /// Each segment that was sent once and is not yet acknowledged: the sequence number after it,
-    /// and the time of sending.
+    /// Each segment that was sent after the latest retransmission and is not yet acknowledged: the
+    /// sequence number after the segment, and the time of sending.
     pending: VecDeque<(u32, u64)>,
     /// Smoothed round-trip time in microseconds.
     srtt_us: u32,

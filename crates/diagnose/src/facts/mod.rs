@@ -49,7 +49,8 @@ pub struct Run {
 /// One row of the experiment's table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// The row's label, followed in a sweep by the row's values of the settings that are swept.
+    /// The row's label, followed by its values of the settings that are swept, and by the settings
+    /// of the command line that replaced the row's own.
     pub label: String,
     /// The row's label in the file.
     pub name: String,
