@@ -98,8 +98,9 @@ pub(crate) fn with_scratch<R>(call: impl FnOnce() -> R) -> Result<R, Errno> {
     allocator::within(&mut heap, call)
 }
 
-/// Sets a knob or an alias. The name is looked up first, because for an unknown name
-/// `Config::set` would allocate a list of all names.
+/// Sets a knob, by its own name or by an alias (the name of a setting of another system). The name
+/// is looked up first, because for an unknown name `Config::set` would allocate a list of all
+/// names.
 fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Errno> {
     if alias::find_not_expressible(name).is_some() {
         return Err(Errno(FP_EOPNOTSUPP));

@@ -17,7 +17,7 @@ use fullpipe_diagnose::capture::{
 
 use crate::connections::Connections;
 
-/// Segments between two calls of `progress`.
+/// Number of segments between two calls of `progress`.
 const EVERY: u64 = 65_536;
 
 /// A capture that was read.

@@ -62,7 +62,7 @@ pub fn run(arguments: &ForwardArguments, terminal: &Terminal) -> Result<(), Fail
             Ok(Err(why)) => Err(Failure::Failed(why)),
             Ok(Ok(())) | Err(_) => Err(Failure::failed("the forwarder has stopped")),
         },
-        // The process ends, and the system closes the device and every socket.
+        // Close nothing here: the process ends, and the system closes the device and every socket.
         false => Ok(()),
     }
 }

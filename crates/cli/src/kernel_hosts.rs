@@ -33,7 +33,7 @@ fn is_on_kernel(row: &Row) -> bool {
     hosts.any(|host| host.stack == HostStack::Kernel)
 }
 
-/// Checks the privileges that the rows of `experiments` with kernel hosts need.
+/// If a row of `experiments` has a kernel host, checks the privileges that kernel hosts need.
 ///
 /// # Errors
 /// Fails if a privilege is missing. The error is one line that names the privilege and the remedy.

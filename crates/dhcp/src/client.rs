@@ -1,8 +1,8 @@
 //! The client: from no address to a lease, and from a lease to the next.
 //!
 //! Rule: an answer counts only in the state that waits for it, with the transaction id of the
-//! running exchange and, where a server was chosen, from that server. Everything else is counted as
-//! ignored and changes nothing.
+//! running exchange (a request and its retransmissions) and, where a server was chosen, from that
+//! server. Everything else is counted as ignored and changes nothing.
 //!
 //! ```text
 //! Init → Selecting → Requesting → Probing → Bound → Renewing → (Bound | Rebinding | Init)

@@ -93,7 +93,7 @@ fn prefix_len(address: Ipv4Addr, options: &Options<'_>) -> Option<u8> {
 
 /// Returns T1, T2 and the end; `None` if the lease time is missing or 0 s. A missing T1 is half of
 /// the lease time, and a missing T2 seven eighths of it (RFC 2131 §4.4.5). If the times are then
-/// out of order, both T1 and T2 are computed in this way.
+/// out of order, T1 and T2 are replaced by these two shares of the lease time.
 fn times(options: &Options<'_>, since: Instant) -> Option<LeaseTimes> {
     let seconds = match options.u32(code::LEASE_TIME)? {
         0 => return None,
@@ -122,7 +122,7 @@ fn times(options: &Options<'_>, since: Instant) -> Option<LeaseTimes> {
 /// T1, T2 and the end of a lease.
 type LeaseTimes = (Option<Instant>, Option<Instant>, Option<Instant>);
 
-/// Returns the addresses of the option `code` that can be other hosts than `own`.
+/// Returns those addresses of the option `code` that can belong to hosts other than `own`.
 fn hosts(options: &Options<'_>, code: u8, own: Ipv4Addr) -> Vec<Ipv4Addr> {
     let listed = options.addresses(code);
     let usable = listed.filter(|ip| is_host(*ip) && *ip != own);

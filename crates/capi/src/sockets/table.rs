@@ -54,11 +54,11 @@ pub(crate) struct Slot {
     pub(crate) receive_wait_ms: u32,
     /// Longest wait of a sending call in milliseconds; 0 for no limit.
     pub(crate) send_wait_ms: u32,
-    /// No call on this socket waits.
+    /// True if no call on this socket waits.
     pub(crate) never_waits: bool,
-    /// `fp_close` resets the connection.
+    /// True if `fp_close` resets the connection.
     pub(crate) aborts: bool,
-    /// `fp_connect` has returned -FP_EINPROGRESS, and no call has returned the result yet.
+    /// True if `fp_connect` has returned -FP_EINPROGRESS, and no call has returned the result yet.
     pub(crate) connecting: bool,
 }
 
@@ -79,7 +79,8 @@ impl Slot {
 /// All sockets of a stack.
 pub(crate) struct SocketTable {
     slots: Box<[Slot]>,
-    /// Number of a handle's low bits. They are the place; the high bits are the generation.
+    /// Number of low bits of a handle. These bits hold the place, and the high bits hold the
+    /// generation.
     place_bits: u32,
     /// Settings of new TCP sockets.
     pub(crate) tuning: Tuning,

@@ -109,7 +109,7 @@ struct EventJson {
     count: Option<u32>,
 }
 
-/// Everything in a document except the sockets.
+/// Everything in a document (the JSON of one round) except the sockets.
 pub struct Surroundings<'a> {
     /// The host's settings, printed in the first document only; `None` in all others.
     pub settings: Option<&'a HostSettings>,

@@ -75,7 +75,8 @@ pub struct Source {
     scanned: Option<Instant>,
     /// Time 0 of the observations.
     began: Instant,
-    /// Number of rounds whose answer was incomplete even at the second attempt.
+    /// Number of rounds whose answer was incomplete. An incomplete dump counts only if it was
+    /// incomplete again when it was repeated.
     pub incomplete: u64,
 }
 

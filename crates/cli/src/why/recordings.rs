@@ -297,8 +297,8 @@ pub fn lines(recordings: &[Recording], rows: &[Row], layout: Layout) -> String {
     }
 }
 
-/// Returns a line for each recording that meets `condition`, or for each of its sockets that does.
-/// No socket meets [`ConnectionCondition::Reset`], because a recording does not show resets.
+/// Returns a line for each recording or recorded socket that meets `condition`. No socket meets
+/// [`ConnectionCondition::Reset`], because a recording does not show resets.
 pub fn meeting(recordings: &[Recording], condition: &ConnectionCondition) -> Vec<String> {
     let of_recording = |recording: &Recording| -> Vec<String> {
         if let (ConnectionCondition::Partial, Some(_)) = (condition, &recording.cut) {

@@ -5,9 +5,9 @@
 //! - A time up to [`SMALL_STEP_NS`] before the previous time is replaced by the previous time. Such
 //!   times are usual: interfaces have queues, and captures of several interfaces are merged.
 //! - A time that is further back, or more than [`LEAP_NS`] ahead of the previous time, is accepted
-//!   once the next frame's time confirms it: the next time is at most [`SMALL_STEP_NS`] before it
-//!   and at most [`LEAP_NS`] after it. Until then, the previous time is returned. A confirmed step
-//!   back means that the clock was set back, so the step is added to all later times.
+//!   once the next frame's time confirms it: the next time lies between [`SMALL_STEP_NS`] before it
+//!   and [`LEAP_NS`] after it. Until then, the previous time is returned. A confirmed step back
+//!   means that the clock was set back, so the step is added to all later times.
 //! - A frame without a time gets the previous frame's time, or 0 if it is the first frame.
 
 /// Largest step back that needs no confirmation, in nanoseconds: 1 s.

@@ -16,11 +16,11 @@
 const WITHIN_NS: i64 = 1_000_000;
 /// Entries of the table.
 const PLACES: usize = 4_096;
-/// Smallest number of segments with payload and without identification that show whether frames are
-/// mirrored.
+/// Number of segments with payload and without identification that must be seen before the share of
+/// copies among them shows that frames are mirrored.
 const LEARNED: u32 = 64;
-/// Share of copies among segments with payload and without identification, in percent, from which
-/// frames count as mirrored. The share is 50 % if every frame appears twice.
+/// Among segments with payload and without identification: the smallest share of copies, in
+/// percent, at which frames count as mirrored. The share is 50 % if every frame appears twice.
 const MIRRORED: u32 = 40;
 
 /// The fields by which a frame is recognised.

@@ -73,7 +73,7 @@ pub enum CaptureWarning {
     ClockSteps(u64),
     /// Single times far from all others.
     AbsurdTimes(u64),
-    /// All times are multiples of a millisecond or more.
+    /// All times are multiples of a unit of at least a millisecond.
     CoarseTimes {
         /// The unit in nanoseconds.
         unit_ns: i64,

@@ -49,8 +49,8 @@ pub struct Run {
 /// One row of the experiment's table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// The row's label, followed by its values of the settings that are swept, and by the settings
-    /// of the command line that replaced the row's own.
+    /// The row's label. The row's values of swept settings follow, and then the settings of the
+    /// command line that replaced settings of the row.
     pub label: String,
     /// The row's label in the file.
     pub name: String,
@@ -105,7 +105,7 @@ pub struct PathFacts {
 /// A setting that bounds a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SettingBound {
-    /// The setting by its name in its host's system, with its value.
+    /// Name of the setting in the system of its host, with its value.
     pub setting: String,
     /// The host that has this setting.
     pub host: String,
