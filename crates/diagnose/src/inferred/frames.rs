@@ -1,7 +1,7 @@
 //! Frames as the captures at the two ends of a path show them.
 //!
 //! Rule: a frame is recognised at the other end by its first bytes, without the fields that routers
-//! change. Besides these bytes, only its time, its length and a few header values are kept.
+//! change. Of each frame, only these bytes, the time, the length and a few header values are kept.
 
 use fullpipe_wire::{
     ChecksumPolicy, EtherType, EthernetHeader, Icmpv4Message, Ipv4Header, Protocol, TcpFlags,
@@ -111,7 +111,7 @@ impl SeenFrame {
         }
     }
 
-    /// A frame that is identified by `words` and not by its bytes.
+    /// Makes a frame that is recognised by the given `words` instead of its first bytes.
     pub(crate) const fn recognised(at_ns: u64, kind: FrameKind, words: [u64; WORDS]) -> Self {
         Self {
             at_ns,

@@ -142,8 +142,8 @@ impl Losses {
         waits.sort_by(f64::total_cmp);
         let usual_ns = waits.get(waits.len() / 5).copied().unwrap_or(0.0);
         let bucket = policer::fit(matched, &self.rest);
-        // Reject the bucket if more than about one frame waited before most losses, because no
-        // queue grows behind a policer.
+        // No queue grows in front of a policer. Reject the bucket if most lost frames had a queue
+        // of more than about one frame before them.
         let bucket =
             bucket.filter(|bucket| usual_ns < SHORTEST_QUEUE * f64::from(full) / bucket.bytes_ns);
         if let Some(bucket) = bucket {
@@ -160,8 +160,8 @@ impl Losses {
             });
         }
         let least_ns = delays.on_wire_ns(full) * SHORTEST_QUEUE;
-        // Then try the waits of the frames sent before and after: only these waits show other
-        // traffic in the same queue.
+        // Try the queue of this direction's own frames first. Then try the waits of the frames sent
+        // just before and after, because only these waits show other traffic in the same queue.
         for backlog in [behind, delays.around_ns(matched)] {
             let top = separated(matched, &self.rest, &backlog, round_trip_ns);
             if let Some(top) = top.filter(|top| top.threshold > least_ns.max(0.0)) {
@@ -207,8 +207,8 @@ struct Separation {
     confidence: Confidence,
 }
 
-/// Finds a threshold: frames with a `score` of at least this value were lost more often than chance
-/// explains. Losses within one round trip count as one event.
+/// Finds a threshold of `score`: frames whose score is at least this threshold were lost more often
+/// than chance explains. Losses within one round trip count as one event.
 fn separated(
     matched: &Matched<'_>,
     lost: &[usize],

@@ -12,7 +12,7 @@ const FEWEST: usize = 5;
 const CAUGHT: f64 = 0.8;
 /// Among the frames that found the bucket empty, at least this share must be lost.
 const PURE: f64 = 0.6;
-/// A rate is computed from each loss and the loss this number of losses later.
+/// For each number n of this list, a rate is computed between each loss and the n-th loss after it.
 const APART: [usize; 7] = [1, 3, 10, 30, 100, 300, 1_000];
 /// Quantiles of the computed rates that are tried as the bucket's rate.
 const QUANTILES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
@@ -60,7 +60,7 @@ pub fn fit(matched: &Matched<'_>, lost: &[usize]) -> Option<Bucket> {
 }
 
 /// Quantiles of the rates at which frames passed between two losses, in bytes per nanosecond. If
-/// the bucket was never full between these losses, the rate is the bucket's.
+/// the bucket was never full between the two losses, this is the rate of the bucket.
 fn rates(matched: &Matched<'_>, lost: &[usize]) -> Vec<f64> {
     let mut passed = Vec::with_capacity(lost.len());
     let (mut bytes, mut place) = (0_u64, 0);

@@ -18,8 +18,8 @@ const SHOWN: f64 = 0.02;
 /// A drift is accepted only if it lengthens the smallest round trip by more than this, in
 /// nanoseconds.
 const SHOWN_NS: f64 = 20_000.0;
-/// A drift is also possible if it lengthens the smallest round trip nearly as much as the best
-/// drift does: less by at most this share.
+/// The best drift lengthens the smallest round trip by some time. Another drift is also possible if
+/// the time by which it lengthens that round trip is shorter by at most this share.
 const AS_WELL: f64 = 0.02;
 /// The true drift may be larger than [`MOST_DRIFT`] if the best drift is above this share of
 /// [`MOST_DRIFT`].

@@ -11,9 +11,9 @@
 //! | payload that only one capture has, and payload that arrived twice | `arrived` |
 //!
 //! Rule: a connection is recognised by its addresses, its ports and both initial sequence numbers.
-//! A segment that passed only the first tap on its path was lost between the taps, unless the other
-//! capture was not running then, or the receiver acknowledged the segment's payload, which was sent
-//! only once.
+//! A segment that passed only the first tap on its path was lost between the taps. There are two
+//! exceptions: the other capture was not running at that time, or the payload was sent only once
+//! and the receiver acknowledged it.
 
 mod arrived;
 mod clocks;

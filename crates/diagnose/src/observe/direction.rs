@@ -26,8 +26,9 @@ use crate::{
 const ACKS: usize = 65_536;
 /// Largest number of ranges from SACK blocks.
 const SACKED: usize = 1_024;
-/// While no round-trip time is known, a segment that fills a hole within about this time, in
-/// nanoseconds, counts as reordered. A segment that fills a hole later counts as a retransmission.
+/// A hole is sequence space that was skipped at the tap. While no round-trip time is known, a
+/// segment that fills a hole within about this time, in nanoseconds, counts as reordered. A segment
+/// that fills a hole later counts as a retransmission.
 const REORDERING: u64 = 3_000_000;
 /// Error of a time that was computed from a timestamp, in nanoseconds.
 const TICK: u64 = 1_100_000;
@@ -45,8 +46,8 @@ pub struct Direction {
     board: Scoreboard,
     view: SenderView,
     acks: VecDeque<AckIn>,
-    /// Longest times between an ACK and a segment that it released. The first value applies to the
-    /// tap's times, the second to times computed from timestamps.
+    /// Longest times from an ACK to a segment that this ACK released. The first value applies to
+    /// the tap's times, the second to times computed from timestamps.
     reactions: [u64; 2],
     spacing: Spacing,
     shift: Option<u8>,
@@ -345,8 +346,8 @@ impl Direction {
         }
     }
 
-    /// Takes the proof that `count` retransmissions were spurious. Retransmissions of acknowledged
-    /// bytes are counted already.
+    /// Takes the proof that `count` retransmissions were spurious. Retransmissions of bytes that
+    /// were already acknowledged are not counted here again.
     fn spurious(&mut self, at: u64, count: u64) {
         let known = self.needless.min(count);
         self.needless -= known;

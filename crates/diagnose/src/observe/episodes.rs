@@ -12,7 +12,7 @@ pub struct SeenEpisodes {
     omitted: u64,
 }
 
-/// Index of an episode in the log; `None` for an episode that is not kept.
+/// Index of an episode in [`SeenEpisodes`]; `None` for an episode that is not kept.
 pub type Place = Option<usize>;
 
 impl SeenEpisodes {

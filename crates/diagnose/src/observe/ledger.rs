@@ -2,8 +2,8 @@
 //! order of time.
 //!
 //! Rule: spans of time are added in order and without gaps, so the times add up to the end of the
-//! last span. At most [`ObservedConnection::BANDS`] bands are kept. Later spans join the last
-//! band. A span that is longer than the band so far gives the band its limit.
+//! last span. At most [`ObservedConnection::BANDS`] bands are kept. Later spans join the last band.
+//! If such a span is longer than the band was before, the band takes the limit of the span.
 
 use fullpipe_pool::Duration;
 use fullpipe_tcp::limit::Reason;

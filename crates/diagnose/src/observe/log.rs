@@ -172,7 +172,7 @@ impl SegmentLog {
         })
     }
 
-    /// The log with its times replaced by `at`.
+    /// Returns the log with each time `t` replaced by `at(t)`.
     pub fn with_times(&self, at: impl Fn(i64) -> i64) -> Self {
         let mut log = self.clone();
         for segment in &mut log.segments {

@@ -72,8 +72,8 @@ impl ObservedConnection {
         Shares::of(self.account.times())
     }
 
-    /// The limit with the longest time, its share, and the confidence in it. The handshake or the
-    /// closing is returned only if there is no other limit.
+    /// The limit with the longest time, the share of time with this limit, and the confidence in
+    /// the limit. The handshake or the closing is returned only if there is no other limit.
     pub fn main_limit(&self) -> Option<(SeenLimit, f64, Confidence)> {
         let is_transfer = |limit: SeenLimit| {
             use fullpipe_tcp::Limit::{Closing, Handshake};
@@ -146,8 +146,8 @@ pub struct DirectionSeen {
     pub smallest_window_bytes: Option<u64>,
     /// MSS option of this end's SYN.
     pub offered_mss: Option<u16>,
-    /// Largest payload of this end's segments on the wire, in bytes. If the SYN of the peer or its
-    /// options are missing, the most frequent payload.
+    /// Largest payload of this end's segments on the wire, in bytes. If the peer's SYN or the
+    /// options of this SYN are missing, the most frequent payload length.
     pub segment_bytes: u32,
     /// True if segments are longer than the MSS, so the tap is above segmentation offload.
     pub has_super_segments: bool,
@@ -348,9 +348,9 @@ pub struct SeenEpisode {
 pub struct SmallWrites {
     /// Number of waits that Nagle's algorithm explains.
     pub waits: u64,
-    /// Part of these waits that round trips took, in nanoseconds.
+    /// Time in these waits that round trips took, in nanoseconds.
     pub nagle_ns: u64,
-    /// Part of these waits that delayed ACKs added, in nanoseconds.
+    /// Time in these waits that delayed ACKs added, in nanoseconds.
     pub delayed_ack_ns: u64,
 }
 

@@ -46,8 +46,8 @@ pub struct PathLog {
     train: [(u64, u64); TRAIN],
     /// Highest rate of a train of ACKs, in bits per second.
     train_bps: f64,
-    /// True if an ACK of this round trip ended a recovery. Part of the bytes that it acknowledged
-    /// had arrived earlier.
+    /// True if an ACK of this round trip ended a recovery. Part of the bytes that this ACK
+    /// acknowledged had arrived long before the ACK.
     is_repaired: bool,
     /// Length, rate and largest RTT of the round trips that are kept, at most [`ROUNDS`]. The share
     /// of time with a full path follows from these values.
@@ -201,7 +201,7 @@ impl PathLog {
     }
 
     /// Adds an ACK to the train. Returns true if the ACK acknowledges more bytes than the other
-    /// ACKs of the train together: it then ended a recovery.
+    /// ACKs of the train together. Such an ACK ended a recovery.
     fn note_train(&mut self, at: u64, bytes: u64) -> bool {
         let first = self.train[0].0;
         let sum: u64 = self.train[1..].iter().map(|(_, bytes)| bytes).sum();
@@ -224,8 +224,8 @@ impl PathLog {
         }
     }
 
-    /// The rate of more than a third of the ACKs; `None` for fewer than 20 ACKs, or if no rate is
-    /// so frequent.
+    /// The most frequent rate of the ACKs. Returns `None` if at most a third of the ACKs have about
+    /// this rate, or if there are fewer than 20 ACKs.
     fn dispersion(&self) -> Option<f64> {
         let near = |place: usize| -> u32 {
             let low = place.saturating_sub(1);

@@ -26,7 +26,8 @@ const EVEN_GAPS: usize = 6;
 /// Equal gaps differ from the median gap by at most the median divided by this value, or by at most
 /// [`UNEVEN_NS`].
 const UNEVEN: u64 = 50;
-/// Difference, in nanoseconds, at which gaps always count as equal.
+/// Gaps that differ from the median gap by at most this number of nanoseconds always count as
+/// equal.
 const UNEVEN_NS: u64 = 10_000;
 /// Number of consecutive ACKs (a train) from whose rate the path's rate is estimated.
 const TRAIN: usize = 4;
@@ -68,9 +69,9 @@ pub enum Cause {
     Window,
     /// The pacer: the sender had more to send, and no ACK released the segment that ended the wait.
     Paced,
-    /// Like `Paced`, but longer than a pacer waits. If few segments leave between two such waits,
-    /// Nagle's algorithm is the cause; otherwise a window is the cause, such as a send buffer that
-    /// a writer refills.
+    /// Like `Paced`, but the wait was longer than a pacer would make it. If few segments leave
+    /// between two such waits, Nagle's algorithm is the cause; otherwise a window is the cause,
+    /// such as a send buffer that a writer refills.
     Late,
     /// The time for which the path was busy with the previous segment.
     Train,
@@ -79,7 +80,7 @@ pub enum Cause {
     Joined,
     /// The pacer, or the application.
     PacedOrApplication,
-    /// The cause of the previous span.
+    /// The same cause as that of the previous span.
     Prior,
 }
 
@@ -239,7 +240,7 @@ pub struct Rounds {
     now: u64,
     base_rtt: Option<u64>,
     last_source: Option<(SeenLimit, bool)>,
-    /// Longest time between an ACK and a segment that it released.
+    /// Longest time from an ACK to a segment that this ACK released.
     pub reaction: u64,
     /// True if the sender does not use Nagle's algorithm.
     pub has_no_delay: bool,
@@ -513,7 +514,8 @@ impl Rounds {
         self.note(&round, limit == Limit::SendBuffer.into());
     }
 
-    /// Number of round trips around the first undecided one whose largest flights are equal.
+    /// Number of consecutive round trips, with the first undecided one among them, whose largest
+    /// flights are equal within one MSS.
     fn plateau(&self) -> usize {
         let Some(first) = self.undecided.front() else {
             return 0;
@@ -640,8 +642,8 @@ impl Rounds {
     }
 
     /// Returns the limit of round trips in which segments left one by one, ACKs did not release
-    /// these segments, and the path could carry more: a pacing rate, or Nagle's algorithm, which
-    /// joins writes. Joined writes leave in full segments without PSH.
+    /// these segments, and the path could carry more. The limit is a pacing rate, or Nagle's
+    /// algorithm, which joins writes. Joined writes leave in full segments without PSH.
     fn source(&mut self) -> Option<(SeenLimit, bool)> {
         let first = self.undecided.front()?;
         if first.has_loss || !first.counts() {
@@ -715,8 +717,9 @@ impl Rounds {
         }
         if round.has_loss {
             if !window.lost || window.before_loss > 0 {
-                // Count the flight at the loss only in slow start, where it doubles until the loss.
-                // After slow start it includes bytes that wait for the repair of the loss.
+                // Count the flight at the loss only in slow start, where the flight doubles until
+                // the loss. After slow start the flight includes bytes that wait for the repair of
+                // the loss.
                 let is_climbing = !window.steady && !window.lost;
                 let own = if is_climbing { round.peak } else { 0 };
                 let largest = window.last_peak.max(own);

@@ -19,17 +19,16 @@ use super::{
 
 /// Largest number of pieces of a wait.
 const PIECES: usize = 256;
-/// Smallest time, in nanoseconds, by which a retransmission timeout exceeds the smoothed RTT, in
-/// nanoseconds.
+/// Smallest time, in nanoseconds, by which a retransmission timeout exceeds the smoothed RTT.
 const RTO_MARGIN: u64 = 180_000_000;
-/// A size below the present size of full segments replaces that size if this many consecutive
-/// segments have the same size as the segment before them.
+/// The size of full segments becomes smaller once this number of consecutive segments have the same
+/// smaller size as the segment before them.
 const EQUAL: u32 = 4;
 /// Number of partial segments, each sent while another was in flight, that show that Nagle's
 /// algorithm is off.
 const NO_DELAY: u32 = 4;
-/// An ACK counts as delayed if it arrives more than this time, in nanoseconds, later than one round
-/// trip after the segment.
+/// An ACK is expected one round trip after its segment. It counts as delayed if it arrives later
+/// than that by more than this time, in nanoseconds.
 const DELAYED: u64 = 15_000_000;
 
 /// An ACK as the sender receives it.
@@ -109,7 +108,7 @@ struct Wait {
 #[derive(Debug)]
 pub struct Waits {
     pub mss: u64,
-    /// Longest time between an ACK and a segment that it released.
+    /// Longest time from an ACK to a segment that this ACK released.
     pub reaction: u64,
     /// True if the latest segment sent followed the segment before it as closely as the path
     /// allows.
@@ -463,8 +462,8 @@ impl Waits {
         self.rounds.has_no_delay = self.partials_at_once >= NO_DELAY;
     }
 
-    /// Records an idle restart: payload leaves after a time longer than the retransmission timeout
-    /// with nothing in flight.
+    /// Records an idle restart: payload leaves after nothing was in flight for longer than the
+    /// retransmission timeout.
     fn note_restart(&mut self, at: u64) {
         let idle_since = self.last_activity();
         let timeout = self.srtt() + RTO_MARGIN;
@@ -647,7 +646,7 @@ impl Waits {
         }
     }
 
-    /// The cause of a piece that began at `from`. The state at its start allowed more to be sent,
+    /// The cause of a piece that began at `from`. The state at that time allowed more to be sent,
     /// and no timer ended the wait.
     fn open(&self, piece: &Piece, from: u64, sent: &SegmentSent, general: Cause) -> Cause {
         let gap = self.now - self.wait.since;

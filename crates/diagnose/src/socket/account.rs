@@ -115,8 +115,8 @@ pub struct SocketAccount {
     /// Payload acknowledged and received in the latest interval, in bytes per second.
     pub rates: [f64; 2],
     memo: SocketMemo,
-    /// For each counter, the microseconds by which it is ahead of the clock: busy, receive window,
-    /// send buffer.
+    /// Microseconds by which each counter is ahead of the clock. The counters are, in this order:
+    /// busy, receive window, send buffer.
     carried: [u64; 3],
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::replay::{ReplayedSocket, SocketBand};
 use crate::observe::{Band, ObservedConnection, SeenLimit};
 
-/// Largest number of differences that are kept, the longest ones.
+/// Largest number of differences that are kept. If there are more, the longest are kept.
 const DIFFERENCES: usize = 20;
 
 /// A period in which the two accounts have different limits.
@@ -42,7 +42,8 @@ pub struct LimitBeside {
 pub struct AccountsBeside {
     /// Time that both accounts cover, in seconds.
     pub seconds: f64,
-    /// Each limit in the time that both accounts cover, the longest first.
+    /// Each limit in the time that both accounts cover. The limit with the longest time comes
+    /// first.
     pub limits: Vec<LimitBeside>,
     /// Share of the time that both accounts cover in which their limits are equal.
     pub agreed_share: f64,
@@ -69,9 +70,9 @@ fn is_same(one: SeenLimit, other: SeenLimit) -> bool {
 }
 
 impl AccountsBeside {
-    /// Compares `observed` with `socket`, the socket of its sender. `began_ns` is time 0 of the
-    /// recording, in nanoseconds since the Unix epoch. Returns `None` if the two accounts have no
-    /// time in common.
+    /// Compares `observed` with `socket`, which must be the socket of the sender in `observed`.
+    /// `began_ns` is time 0 of the recording, in nanoseconds since the Unix epoch. Returns `None`
+    /// if the two accounts have no time in common.
     pub fn of(
         observed: &ObservedConnection,
         socket: &ReplayedSocket,
@@ -117,8 +118,8 @@ impl AccountsBeside {
         Some(beside)
     }
 
-    /// Compares the part of `band`, a period of the capture, between `from` and `until` with
-    /// `kernel`, the socket's limit in that time.
+    /// Compares the limit of `band`, a period of the capture, with `kernel`. The kernel's socket
+    /// has the limit `kernel` from `from` until `until`; the rest of `band` is ignored.
     fn add(&mut self, band: &Band, from: u64, until: u64, kernel: SeenLimit) {
         let (at_ns, end_ns) = (band.at_ns.max(from), band.end_ns.min(until));
         if at_ns >= end_ns {

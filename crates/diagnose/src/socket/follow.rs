@@ -22,9 +22,9 @@ const MISSED_ROUNDS: u32 = 2;
 /// A change between two observations of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketChange {
-    /// The socket was first seen, in a round after the first round.
+    /// The socket was seen for the first time, in any round except the first.
     Opened,
-    /// The send buffer is full, so a program that writes now blocks.
+    /// The send buffer is full. A program that writes to the socket blocks.
     WriterBlocked {
         /// Bytes of the send buffer in use.
         queued: u32,
@@ -260,7 +260,8 @@ impl FollowedSocket {
 pub struct SocketTable {
     sockets: Vec<FollowedSocket>,
     by_cookie: HashMap<u64, usize>,
-    /// Cookie of each socket, by the socket's own address and its peer's.
+    /// Cookie (the kernel's number) of each socket, by the socket's own address and the peer's
+    /// address.
     by_ends: HashMap<(SocketAddr, SocketAddr), u64>,
     round: u64,
     /// Number of changes to the list of sockets so far.
@@ -385,7 +386,7 @@ impl SocketTable {
         &self.sockets
     }
 
-    /// A number that changes whenever sockets are added, removed or reordered.
+    /// Returns a number that changes whenever sockets are added, removed or reordered.
     pub fn changes(&self) -> u64 {
         self.changes
     }

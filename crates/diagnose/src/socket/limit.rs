@@ -73,10 +73,10 @@ impl LimitNow {
     }
 }
 
-/// Facts from earlier observations of a socket that the present observation does not show.
+/// Facts about a socket that earlier observations showed and the present observation does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketMemo {
-    /// The limit that applies when the congestion window is full.
+    /// The limit to report when the congestion window is full.
     pub window_cause: Limit,
     /// True if a change of the congestion window was seen, so the cause of its size is known.
     pub saw_cause: bool,

@@ -275,8 +275,8 @@ impl<W: Write> SocketWriter<W> {
         }
     }
 
-    /// Ends the round, `at_us` microseconds after time 0, and writes its line. Flushes, so that
-    /// the recording of a process that is killed has all its rounds.
+    /// Ends the round, `at_us` microseconds after time 0, and writes its line. Flushes the output
+    /// after each round: if the process is killed, the recording has all rounds that ended.
     ///
     /// # Errors
     /// Returns errors of the output.

@@ -141,7 +141,8 @@ impl Replay {
         });
     }
 
-    /// Sorts the sockets by payload, and removes those with the least.
+    /// Sorts the sockets by payload, the largest first, and keeps only the first
+    /// [`SOCKETS`](Self::SOCKETS).
     fn leave_out(&mut self) {
         self.sockets
             .sort_by_key(|socket| (std::cmp::Reverse(socket.moved()), socket.socket.since_us));

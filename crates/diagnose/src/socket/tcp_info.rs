@@ -87,7 +87,7 @@ tcp_info! {
         options: u8 = 5,
         /// Window scale of the peer in the low four bits, of this end in the high four bits.
         wscales: u8 = 6,
-        /// Bit 1: the application limited the delivery rate.
+        /// Bits: 1 the application limited the delivery rate.
         flags: u8 = 7,
         /// Retransmission timeout in microseconds, backoff included.
         rto: u32 = 8,
@@ -129,7 +129,7 @@ tcp_info! {
         snd_cwnd: u32 = 80,
         /// Advertised MSS in bytes.
         advmss: u32 = 84,
-        /// Reordering in segments that loss detection allows for.
+        /// Extent of reordering, in segments, that loss detection tolerates.
         reordering: u32 = 88,
         /// Receiver's round-trip time in microseconds, for autotuning.
         rcv_rtt: u32 = 92,

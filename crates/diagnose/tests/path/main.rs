@@ -67,7 +67,7 @@ fn counts_of_frames_by_direction_are_exact_in_random_worlds() {
             assert_eq!(sent, (truth.offered, truth.offered_bytes), "{case}");
             let all = truth.lost.all();
             // Compare the difference of losses and copies: a copy cannot be distinguished from
-            // another equal frame, but the difference of both counts is known.
+            // another equal frame, but the difference between the two counts is known.
             let net = |lost: u64, copies: u64| lost as i64 - copies as i64;
             let off = net(frames.lost, frames.duplicated) - net(all, truth.duplicated);
             assert!(off.unsigned_abs() <= frames.undecided, "{case}");

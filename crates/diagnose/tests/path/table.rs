@@ -48,11 +48,11 @@ pub struct Line {
     /// Directions whose losses have one main reason. A comparison is right if the inference names
     /// this reason.
     pub reasons: Agreed,
-    /// Directions with a queue delay of high confidence. A comparison is right if its mean is
-    /// within 10 % or 1 ms.
+    /// Directions with a queue delay of high confidence. A comparison is right if the inferred mean
+    /// is within 10 % or 1 ms of the true mean.
     pub delays: Agreed,
-    /// Directions with a busy share of high confidence. A comparison is right within two
-    /// percentage points.
+    /// Directions with a busy share of high confidence. A comparison is right if the inferred and
+    /// the true share differ by at most two percentage points.
     pub shares: Agreed,
     /// MTU holes, policers and outages. A comparison is right if presence, size, rate and time
     /// agree.

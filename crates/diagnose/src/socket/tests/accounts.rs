@@ -259,7 +259,8 @@ fn a_rate_that_the_program_set_is_the_limit_with_its_remedy() {
     assert_eq!(changes, []);
 }
 
-/// A buffer of exactly twice the cap shows that the program asked for the cap or for more.
+/// The cap is `wmem_max` or `rmem_max`. A buffer of exactly twice the cap shows that the program
+/// asked for the cap or for more.
 #[test]
 fn a_buffer_at_the_cap_of_its_option_is_named_with_its_cap() {
     let mut receiver = with_memory(observation("unread-receiver"), |memory| {
@@ -486,7 +487,7 @@ fn a_damaged_or_cut_recording_is_an_error_with_its_line() {
     assert_eq!(read(&whole).unwrap(), 1);
     let header = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     for len in 0..whole.len() {
-        // Without its line end, the last line may be whole.
+        // A line that lacks only its line end is whole.
         let is_whole = len == header || len + 1 >= whole.len();
         assert_eq!(
             read(&whole[..len]).is_ok(),

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// The answer called `name`, as a kernel whose `tcp_info` has `len` bytes would send it: cut, or
-/// padded with other values.
+/// The answer called `name`, as a kernel whose `tcp_info` has `len` bytes would send it: `tcp_info`
+/// is cut, or padded with bytes 0xee.
 fn with_info_of(name: &str, len: usize) -> Vec<u8> {
     const INFO: u16 = 2;
     let whole = answer(name);

@@ -92,7 +92,7 @@ fn accounts_are_compared_over_the_time_that_both_saw() {
         is_sure: true,
         bytes: 0,
     };
-    // Let the capture begin 0.5 s after the socket.
+    // Let the capture begin 0.5 s after the first observation of the socket.
     observed.bands = vec![
         band(0, 500_000_000, Limit::Application),
         band(500_000_000, 1_500_000_000, Limit::CwndSteady),
