@@ -1,6 +1,7 @@
 //! Answers that are used again until their time to live ends.
 //!
-//! Rule: the cache has a fixed number of entries. A full cache drops the entry that ends first.
+//! Rule: the cache has a fixed number of entries. A full cache drops the entry whose time to live
+//! ends first.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use crate::{
     name::DnsName,
 };
 
-/// An outcome of a lookup, and the time at which it may no longer be used.
+/// An outcome of a lookup, and the time from which on the outcome may no longer be used.
 #[derive(Clone, Debug)]
 struct Entry {
     outcome: Result<Answer, LookupError>,
@@ -44,7 +45,7 @@ impl Cache {
         (entry.ends > now).then(|| entry.outcome.clone())
     }
 
-    /// Adds an outcome. An outcome that ends now is not added.
+    /// Adds an outcome. An outcome whose time to live is over is not added.
     pub(crate) fn insert(
         &mut self,
         question: (DnsName, Family),

@@ -1,9 +1,8 @@
-//! Happy Eyeballs: chooses the address of a name that is tried next, and the time of the attempt.
-//! RFC 8305.
+//! Happy Eyeballs: chooses which address of a name is tried next, and when it is tried. RFC 8305.
 //!
-//! Rule: the connector decides and does nothing. The program opens and aborts connections, and
-//! reports addresses and outcomes. At most one connection is left at the end: the first that was
-//! established.
+//! Rule: the connector only decides. The program opens and aborts connections, and reports
+//! addresses and outcomes to the connector. At most one connection is left at the end: the first
+//! that was established.
 
 use std::net::IpAddr;
 
@@ -40,7 +39,7 @@ pub struct Connector {
     missing: Vec<Family>,
     /// Time until which the first attempt waits for IPv6 addresses.
     resolution_end: Option<Instant>,
-    /// Time of the next attempt, after the first one.
+    /// Time of the next attempt; `None` before the first attempt.
     next_attempt: Option<Instant>,
     /// Family of the last attempt.
     last: Option<Family>,
@@ -62,8 +61,8 @@ impl Connector {
         }
     }
 
-    /// Adds the addresses of a family. The list is empty if the lookup failed. `source` returns the
-    /// source address of packets to an address.
+    /// Adds the addresses of a family. Pass an empty list if the lookup failed. `source` returns
+    /// the source address of packets to an address.
     pub fn on_addresses(
         &mut self,
         family: Family,

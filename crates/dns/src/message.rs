@@ -1,8 +1,8 @@
 //! DNS messages: writes queries, and reads the answers to them.
 //!
-//! Rule: an answer is read only if its id and its question are those of the query. Of its records,
-//! only those in the chain of aliases of the question count. No byte sequence makes the parser
-//! panic. RFC 1035 §4, RFC 6891.
+//! Rule: an answer is read only if its id and its question are those of the query. Of the answer's
+//! records, only those of the question's name and of its aliases count. No byte sequence makes the
+//! parser panic. RFC 1035 §4, RFC 6891.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -15,8 +15,8 @@ use crate::{answer::Family, name::DnsName};
 
 /// Length of a message's header.
 const HEADER_LEN: usize = 12;
-/// Largest answer over UDP that a query allows: it is never fragmented on paths with the MTU 1280 of
-/// IPv6. DNS Flag Day 2020, RFC 9715.
+/// Largest answer over UDP that a query allows. A packet with this answer fits into 1,280 bytes,
+/// the smallest MTU of IPv6, so it is not fragmented. DNS Flag Day 2020, RFC 9715.
 const UDP_PAYLOAD_MAX: u16 = 1_232;
 /// Largest number of aliases that are followed from a name.
 pub(crate) const ALIASES_MAX: u32 = 8;
@@ -103,7 +103,8 @@ impl Query {
         }
     }
 
-    /// Reads the answer in `bytes` to the question for `name`, after `aliases` aliases.
+    /// Reads the answer in `bytes` to the question for `name`. The lookup has already followed
+    /// `aliases` aliases to `name`.
     ///
     /// # Errors
     /// Returns a [`Rejection`] if the message does not answer this query.

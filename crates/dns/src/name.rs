@@ -1,7 +1,7 @@
 //! Host names.
 //!
 //! Rule: a `DnsName` fits into a DNS message and is in small letters, so two names are equal if
-//! their bytes are. RFC 1035 §2.3.
+//! their bytes are equal. RFC 1035 §2.3.
 
 use std::{fmt, str::FromStr};
 

@@ -1,9 +1,10 @@
 //! The order in which addresses of a destination are tried. RFC 6724 §6.
 //!
-//! Rule: of two addresses, the first rule of the RFC that prefers one decides: usable, matching
-//! scope, matching label, higher precedence, smaller scope, longest common prefix; otherwise the
-//! order of the server stays. The stack selects the source addresses (RFC 6724 §5). The RFC's rules
-//! about mobile hosts, tunnels and deprecated addresses are left out.
+//! Rule: two addresses are compared by the rules of the RFC in this order: usable, matching scope,
+//! matching label, higher precedence, smaller scope, longest common prefix. The first rule that
+//! prefers one address decides. If no rule does, the order of the server stays. The stack selects
+//! the source addresses (RFC 6724 §5). The RFC's rules about mobile hosts, tunnels and deprecated
+//! addresses are left out.
 
 use std::{
     cmp::Reverse,
@@ -31,7 +32,7 @@ const GLOBAL: u8 = 0xe;
 /// Bits of an address in front of its interface identifier.
 const PREFIX_LEN: u32 = 64;
 
-/// Returns the IPv6 form of an address, which for IPv4 is ::ffff:0:0/96.
+/// Returns the address as an IPv6 address; an IPv4 address is mapped into ::ffff:0:0/96.
 const fn as_v6(ip: IpAddr) -> Ipv6Addr {
     match ip {
         IpAddr::V4(ip) => ip.to_ipv6_mapped(),

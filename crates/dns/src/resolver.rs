@@ -1,12 +1,13 @@
 //! The stub resolver: questions in, queries to servers and answers out.
 //!
-//! Rule: an answer counts only if it comes from the server that was asked, to the socket from which
-//! it was asked, with the id and the question of the query. Everything else is counted and changes
-//! nothing, except that a query with too many forged answers continues over TCP. RFC 5452.
+//! Rule: an answer counts only if it comes from the server that was asked, arrives at the socket
+//! that sent the query, and has the id and the question of the query. Everything else is counted
+//! and changes nothing, except that a query with too many forged answers continues over TCP. RFC
+//! 5452.
 //!
-//! Queries differ in their ids and in their ports, 32 bits together. Queries do not mix small and
-//! capital letters (0x20): forwarders in home routers and old servers answer such queries with
-//! other letters or not at all, and the change to TCP limits what guesses can achieve.
+//! The id and the source port of a query are unpredictable: 32 bits together. Queries do not mix
+//! small and capital letters (0x20): forwarders in home routers and old servers answer such queries
+//! with other letters or not at all, and the change to TCP limits what guesses can achieve.
 
 mod attempt;
 
@@ -29,7 +30,7 @@ pub use attempt::{AttemptId, Transmit, Transport};
 
 /// Largest number of servers that are used.
 const SERVERS_MAX: usize = 6;
-/// Forged answers at the socket of a query, after which the query continues over TCP.
+/// Number of forged answers to a query after which the query continues over TCP.
 const FORGED_MAX: u32 = 8;
 /// Time that an answer over TCP may take, in microseconds.
 const TCP_TIMEOUT_US: u64 = 5_000_000;

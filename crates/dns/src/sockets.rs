@@ -1,7 +1,7 @@
 //! The sockets of a resolver, in a stack.
 //!
-//! Rule: each query has a socket of its own with a random port, which is closed when its answer no
-//! longer counts.
+//! Rule: each query has a socket of its own with a random port. The socket is closed when an answer
+//! to the query no longer counts.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -11,7 +11,7 @@ use crate::resolver::{AttemptId, Resolver, Transmit, Transport};
 
 /// Longest message over UDP that is read. Longer ones are cut off, and refused by the parser.
 const DATAGRAM_MAX: usize = 2_048;
-/// Bytes of a message's length over TCP.
+/// Bytes of the field with the length before each message over TCP.
 const LENGTH_LEN: usize = 2;
 
 /// The socket of one attempt.
@@ -68,7 +68,7 @@ impl Exchange {
         self.message().is_some()
     }
 
-    /// Returns the message, if it is there as a whole.
+    /// Returns the message if all of it has arrived.
     fn message(&self) -> Option<&[u8]> {
         let (length, rest) = self.received.split_first_chunk::<LENGTH_LEN>()?;
         rest.get(..usize::from(u16::from_be_bytes(*length)))
@@ -106,7 +106,7 @@ impl Sockets {
         }
     }
 
-    /// Sends the resolver's queries, and closes the sockets that it needs no longer.
+    /// Sends the resolver's queries, and closes the sockets that the resolver no longer needs.
     pub(crate) fn write(&mut self, resolver: &mut Resolver, stack: &mut Stack, now: Instant) {
         while let Some(query) = resolver.poll_transmit() {
             let attempt = query.attempt;

@@ -1,9 +1,9 @@
 //! The advice: the smallest settings that keep the gain of ample settings, in the names of the host's
 //! system. A setting is ample if a larger value would not help.
 //!
-//! Rule: each value is found by simulated runs: first guesses, then bisection. A system's own
-//! setting is used only if it makes the same change. A value that the setting cannot express is
-//! rounded up.
+//! Rule: each value is found by simulated runs: first guesses, then bisection. A setting of the
+//! host's system is used only if it makes the same change as fullpipe's knob. A value that the
+//! setting cannot express is rounded up.
 
 use fullpipe::presets::alias;
 use fullpipe_diagnose::facts::ChangeLine;
@@ -22,7 +22,7 @@ use crate::{
 const PRECISE: f64 = 1.05;
 /// Largest number of values that are tried for one setting.
 const MOST_STEPS: usize = 9;
-/// Value of the setting of a buffer that no application has set.
+/// Value that stands for the size of a buffer if no application has set the size.
 pub const UNSET: &str = "unset";
 /// Number of first values that are guessed; later values come from bisection.
 const GUESSES: usize = 3;
@@ -86,8 +86,8 @@ pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
     Ok(best)
 }
 
-/// Returns `best` with autotuning in place of each fixed buffer size that the system can tune, as
-/// long as the gain remains. Autotuning needs no number and also suits other paths.
+/// Returns `best` with autotuning in place of each fixed buffer size that the system can tune, if
+/// the gain remains. Autotuning needs no number and also suits other paths.
 fn left_to_tuning(
     search: &Search<'_>,
     mut best: Gain,
@@ -137,7 +137,7 @@ pub fn can_be_set(setup: &Setup, lever: &Lever) -> bool {
     !is_real || !lever.kind.is_of_host() || all().iter().all(is_named)
 }
 
-/// The result that a smaller value must reach.
+/// The result that a value smaller than the ample value must reach.
 #[derive(Clone, Copy)]
 struct Enough {
     /// Goodput, divided by the goodput of the unchanged row (the simulated transfer as the
@@ -176,10 +176,11 @@ impl Enough {
     }
 }
 
-/// Searches the smallest sufficient value of the amount in `slot` of `best`, by bisection between a
-/// value that does not suffice and a larger one that does. Goodput is often proportional to the
-/// amount, so the first values are extrapolated. `hint`, the value found for another amount, is
-/// tried first, because the send buffer and the receive buffer of a transfer often need the same size.
+/// Searches for the smallest sufficient value of one amount, the change at index `slot` of `best`.
+/// Bisects between a value that does not suffice and a larger value that does. Goodput is often
+/// proportional to the amount, so the first values are extrapolated. `hint`, the value found for
+/// another amount, is tried first, because the send buffer and the receive buffer of a transfer
+/// often need the same size.
 fn smallest_of(
     search: &Search<'_>,
     mut best: Gain,
@@ -189,7 +190,8 @@ fn smallest_of(
     hint: Option<u64>,
 ) -> Result<Gain, TwinFailure> {
     few = few.max(1);
-    // Gain at `few`, for extrapolation; `None` after a guess has sufficed.
+    // Goodput with the value `few`, divided by the unchanged goodput, for extrapolation. `None`
+    // after a guess has sufficed.
     let mut known = Some(1.0);
     if let Some(hint) = hint.filter(|hint| few < *hint && *hint < many) {
         let mut changes = best.changes.clone();
@@ -276,7 +278,8 @@ fn below(
 enum Probe {
     /// The value suffices.
     Enough(Box<Gain>),
-    /// The value does not suffice. Contains its gain, or `None` if it was not run.
+    /// The value does not suffice. Contains the goodput with this value, divided by the unchanged
+    /// goodput; `None` if the value was not run.
     Less(Option<f64>),
 }
 

@@ -155,7 +155,7 @@ fn connections(flow: &FlowPlan) -> Lever {
     }
 }
 
-/// Returns the lever of one host's processor: half its costs, or none.
+/// Returns the lever of one host's processor: half the costs, or no costs.
 fn processor(setup: &Setup, place: usize) -> Option<Lever> {
     let host = &setup.hosts[place];
     let cpu = &host.cpu;

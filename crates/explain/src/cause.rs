@@ -99,7 +99,8 @@ causes! {
     NEIGHBOUR = "neighbour", "the queue of packets for an unresolved neighbour";
     /// No connection was established.
     HANDSHAKE = "handshake", "the handshake";
-    /// No affordable part of the transfer predicts the whole, so no lever was tried.
+    /// No part of the transfer that the budget allows to run predicts the whole transfer, so no
+    /// lever was tried.
     UNKNOWN = "unknown", "an unknown cause";
     /// No lever that was tried helps.
     NOTHING = "none", "an unknown cause";

@@ -18,7 +18,7 @@ const BUSY: f64 = 0.75;
 /// Packet memory may be scarce if at least this share of the pool is used.
 const USED: f64 = 0.25;
 
-/// A sign in the account (time by limit) of a run.
+/// A sign in a run: in its account (time by limit) or in its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clue {
     /// The sender waited for this limit.

@@ -63,7 +63,7 @@ const LEAST_STEPS: f64 = 2_000.0;
 const NEARLY_WHOLE: f64 = 0.6;
 /// Largest work of a run, as a multiple of the unchanged run's work.
 const MOST_TIMES: f64 = 4.0;
-/// Seeds of the search for the limit after the advice.
+/// Number of seeds of each run in the search for the limit that remains after the advice.
 const NEXT_SEEDS: usize = 2;
 
 /// Simulates `setup` and explains its transfer.

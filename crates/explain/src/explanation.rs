@@ -45,8 +45,8 @@ pub struct Explanation {
     /// The present value of the first setting of the advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub present: Option<String>,
-    /// The value to set of the first setting of the advice: the smallest that keeps 98 % of the
-    /// ample value's gain.
+    /// Value that the advice gives to its first setting: the smallest value that keeps 98 % of the
+    /// gain of the ample value. A value is ample if a larger one would not help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed: Option<String>,
     /// Every setting of the advice, as `--set` takes them.

@@ -1,7 +1,8 @@
 //! Finds the cause of a transfer's limit: the lever (a thing that could be changed) that helps
 //! most.
 //!
-//! Rule: levers of hosts take precedence; among the levers that were run, the best gain decides.
+//! Rule: levers of hosts take precedence over other levers; [`find`] has the exceptions. Among
+//! levers of equal precedence, the best gain decides.
 
 use crate::{
     cause::Cause,
@@ -17,7 +18,7 @@ const CERTAINLY_NOTHING: f64 = WORTH / 2.0;
 /// An impairment of the path is named in addition to the lever of the hosts if its removal saves at
 /// least this share of the time that the lever saves.
 const FAULT: f64 = 0.25;
-/// Largest number of single levers, the best ones, that run with further seeds.
+/// At most this number of single levers, the best ones, run with further seeds.
 const RIVALS: usize = 2;
 
 /// Result of a search.

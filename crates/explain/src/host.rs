@@ -2,7 +2,7 @@
 //!
 //! Rule: every lever derives from a row of [`ROWS`]. A row makes no lever, one lever, or one lever
 //! for each host, value or congestion control. The values derive from the knob's present value, its
-//! legal range and the ample amount, or are listed in the row.
+//! legal range and the ample amount (above which more does not help), or are listed in the row.
 
 use fullpipe::{config::Config, presets::alias};
 use fullpipe_pool::{

@@ -1,10 +1,11 @@
-//! Finds the settings of the hosts (levers) whose change, alone or together, makes a transfer
-//! faster.
+//! Finds levers of the hosts (settings that could be changed) that, alone or together, make a
+//! transfer faster.
 //!
 //! A lever is either a resource, such as a buffer, or a rule, such as Nagle's algorithm. Rule: the
-//! scarcest resource hides the next one. Therefore all suggested resources are made ample at once,
-//! and rules are added to them one at a time. Levers that the fastest combination does not need are
-//! then removed from it. The budget (`work`) bounds the events of all runs.
+//! scarcest resource hides the next one. Therefore all suggested resources are made ample (so large
+//! that more would not help) at once, and rules are added to them one at a time. Levers that the
+//! fastest combination does not need are then removed from it. The budget (`work`) bounds the
+//! events of all runs.
 
 use std::cmp::Ordering;
 
@@ -48,7 +49,8 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     // Rule out all resources at once only if their run is identical to the unchanged run. If the
     // runs differ, helpful and harmful changes may cancel each other out.
     let is_same = |gain: &Gain| gain.speed.is_same(&search.base);
-    // If all resources together have no effect, a single one rarely has one, and is run last.
+    // If all resources together have no effect, a single resource rarely has an effect. Run single
+    // resources last in this case.
     let (mut alone, late) = match all {
         Some(all) if is_same(&all) => (Vec::new(), all.places),
         Some(all) => (all.places, Vec::new()),
@@ -194,7 +196,7 @@ fn helpful_first(singles: &[Gain], places: &mut [usize]) {
     places.sort_by_key(|place| rank(place).unwrap_or(worth.len()));
 }
 
-/// Runs all pairs of the levers that help alone, and all of these levers together.
+/// Runs all levers that help alone together, and each pair of the best [`PAIRED`] of these levers.
 fn of_helpful(search: &Search<'_>, singles: &[Gain]) -> Result<Vec<Gain>, TwinFailure> {
     let helpful: Vec<&Gain> = singles.iter().filter(|gain| gain.is_worth()).collect();
     let mut sets: Vec<Vec<&Gain>> = vec![helpful.clone()];
@@ -212,7 +214,8 @@ fn of_helpful(search: &Search<'_>, singles: &[Gain]) -> Result<Vec<Gain>, TwinFa
     Ok(tries)
 }
 
-/// Returns the indices and changes of `set`, without those that contradict earlier ones.
+/// Returns the indices and changes of the gains in `set`. Omits a gain that changes the same
+/// setting as an earlier gain, or that the host refuses together with the earlier gains.
 fn compatible(search: &Search<'_>, set: &[&Gain]) -> (Vec<usize>, Vec<Change>) {
     let (mut places, mut changes) = (Vec::new(), Vec::new());
     for gain in set {
@@ -227,7 +230,7 @@ fn compatible(search: &Search<'_>, set: &[&Gain]) -> (Vec<usize>, Vec<Change>) {
 }
 
 /// Returns the best of `tries` without the levers that it does not need; one lever may be left.
-/// Returns `None` unless it gains clearly more than the best `single` lever.
+/// Returns `None` unless this combination gains clearly more than the best `single` lever.
 fn best_of(
     search: &Search<'_>,
     mut tries: Vec<Gain>,
@@ -272,9 +275,9 @@ fn best_of(
 }
 
 /// Extends `best` by at most [`ROUNDS`] levers, each of which makes it clearly faster, the best
-/// lever first. Returns `None` if no lever does. Also tries levers that no clue suggests, because
-/// the limit that remains with `best` may leave no clue. Levers that help alone, according to
-/// `singles`, are tried first.
+/// lever first. Returns `None` if no lever makes `best` clearly faster. Also tries levers that no
+/// clue suggests, because the limit that remains with `best` may leave no clue. Levers that help
+/// alone, according to `singles`, are tried first.
 fn extended(
     search: &Search<'_>,
     best: &Gain,

@@ -1,7 +1,8 @@
 //! A lever: one thing that somebody could change, with one or two values to try.
 //!
-//! Rule: a lever changes settings by the names that `--set` takes, so that each run can be
-//! repeated from the command line. `levers` lists all levers.
+//! Rule: a lever changes settings by the names that `--set` takes, so that each run can be repeated
+//! from the command line. `levers` lists all levers. A value is ample if a larger one would not
+//! help.
 
 use serde::Serialize;
 
@@ -93,7 +94,8 @@ pub const USUAL: [&str; 5] = ["rate", "delay", "mtu", "queue", "radio"];
 pub struct Ample {
     /// Bytes of a buffer: sixteen bandwidth-delay products, queues included.
     pub bytes: u64,
-    /// Bandwidth-delay product of the path, without queues, in bytes; `None` without a rate.
+    /// Bandwidth-delay product of the path, without queues, in bytes; `None` if the path has no
+    /// limited rate.
     pub product: Option<u64>,
     /// Entries of a table.
     pub entries: u64,
@@ -131,7 +133,8 @@ impl Ample {
         }
     }
 
-    /// Returns the same amounts, with at most `memory` bytes of packet memory for a host.
+    /// Returns these amounts, reduced to at most `memory` bytes for a buffer and for the packet
+    /// memory of a host.
     pub fn within(self, memory: Option<u64>) -> Self {
         Self {
             bytes: memory.map_or(self.bytes, |most| self.bytes.min(most)),
@@ -148,8 +151,8 @@ fn product_of(setup: &Setup) -> Option<u64> {
     bytes.is_finite().then_some(bytes as u64)
 }
 
-/// Returns `setup` with `changes`; `None` if a change is refused or the changes contradict each
-/// other.
+/// Returns `setup` with `changes`; `None` if a change is refused, or if the changed setup as a
+/// whole is invalid.
 pub fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
     let mut setup = setup.clone();
     for change in changes {

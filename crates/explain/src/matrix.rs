@@ -2,8 +2,9 @@
 //! with its gain, alone and in the best combination.
 //!
 //! Rule: each number comes from a run. To find levers that help only together, all resources of the
-//! hosts are made ample at once, first alone and then with each rule. Each lever whose removal
-//! costs almost nothing is then removed from the best of these combinations.
+//! hosts are made ample (so large that more would not help) at once, first alone and then with each
+//! rule. Each lever whose removal costs almost nothing is then removed from the best of these
+//! combinations.
 
 use serde::Serialize;
 
@@ -169,7 +170,7 @@ fn tried(changes: &[Change], speed: &Speed, base: &Speed) -> Tried {
 type Combination = (Vec<usize>, Vec<Change>);
 
 /// Returns all resources of the hosts as one combination, and these resources with each rule as
-/// further combinations. Omits resources that contradict earlier ones.
+/// further combinations. Omits a resource that cannot be set together with the earlier ones.
 fn combinations(setup: &Setup, levers: &[Lever]) -> Vec<Combination> {
     let of = |kind: LeverKind| -> Vec<usize> {
         let places = levers.iter().enumerate();

@@ -37,7 +37,8 @@ pub fn setting(host: &HostPlan, knob: &str, wanted: &str) -> NamedSetting {
     known.next().unwrap_or_else(|| own(host, knob, wanted))
 }
 
-/// Names `alias` and its value `own`; `None` if the host has no present value for the alias.
+/// Returns the setting `alias` with the value `own`; `None` if the host has no present value for
+/// the alias.
 pub fn by_alias(host: &HostPlan, alias: &Alias, knob: &str, own: &str) -> Option<NamedSetting> {
     let needs = alias.set_by.needs().map(str::to_string);
     let mut set = host.clone();

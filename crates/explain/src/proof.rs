@@ -20,7 +20,7 @@ use crate::{
     wording::{self, counted, either, ends_of, listed, percent, waits_for},
 };
 
-/// Smallest share of the time for which a sentence is written.
+/// A sentence about a share of the time is written only if the share is at least this.
 const WORTH_TELLING: f64 = 0.1;
 /// Largest number of limits of the account that are listed; also the largest number of changes
 /// without gain that are listed.
@@ -265,7 +265,7 @@ fn change(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     }
 }
 
-/// Returns true if a run takes an impairment of the path away, so that nothing of it is left.
+/// Returns true if the run of `gain` removes an impairment of the path completely.
 fn is_removed(lever: &Lever, gain: &Gain) -> bool {
     let mut removed = RELIEFS.iter().filter(|relief| relief.is_removed);
     removed.any(|relief| relief.name == lever.field) && gain.changes == lever.ample

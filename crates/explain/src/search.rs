@@ -1,8 +1,9 @@
 //! Runs the row (the transfer that is explained) with single levers (things that could be changed),
 //! and sorts the levers by gain.
 //!
-//! Rule: the account and fully used resources only select levers to run; the runs determine the
-//! cause. A lever counts if it gains more than [`WORTH`] and more than twice its standard error.
+//! Rule: the account (time by limit) and fully used resources only select levers to run; the runs
+//! determine the cause. A lever counts if its gain is more than [`WORTH`] and more than twice the
+//! standard error of the gain.
 
 use std::cmp::Ordering;
 
@@ -145,7 +146,7 @@ pub struct Search<'a> {
     pub levers: Vec<Lever>,
     /// Largest packet memory that a lever may give a host, in bytes; `None` without a bound.
     pub memory: Option<u64>,
-    /// Clues of the unchanged row.
+    /// Clues (signs that suggest levers) in the run of the unchanged row.
     pub clues: Clues,
 }
 
@@ -248,7 +249,8 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the better result of a lever's two values. Runs the smaller value of a resource or a
-    /// link only if the ample value does not help, because too much of a resource can harm.
+    /// link only if the ample value (so large that more would not help) gains nothing, because too
+    /// much of a resource can harm.
     fn of_lever(&self, place: usize, seeds: usize) -> Result<Option<Gain>, TwinFailure> {
         let lever = &self.levers[place];
         let ample = self.gain(&[place], &lever.ample, seeds)?;
@@ -578,7 +580,8 @@ impl<'a> Search<'a> {
         one.field == other.field && one.place == other.place
     }
 
-    /// Returns `wanted` without the levers that contradict earlier ones.
+    /// Returns `wanted` without each lever that changes the same setting as an earlier lever, or
+    /// that the host refuses together with the earlier levers.
     pub fn without_contradiction(&self, wanted: &[usize]) -> Vec<usize> {
         let mut places: Vec<usize> = Vec::new();
         for place in wanted {

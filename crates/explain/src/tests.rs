@@ -410,7 +410,8 @@ fn a_small_send_buffer_is_named_with_the_smallest_value_that_suffices() {
     assert!((45_000..80_000).contains(&needed), "{needed}");
     let advice = found.advice.clone();
     assert_eq!(advice.len(), 1, "{advice:?}");
-    // A run with the advice gives the predicted goodput; a run with half of the value gives less.
+    // A run with the advised value gives the predicted goodput; a run with half of this value gives
+    // less.
     let speed = |to: u64| {
         let change = [Change {
             to: to.to_string(),
@@ -496,8 +497,8 @@ fn an_advice_has_the_name_of_its_system_and_can_be_set() {
     );
 }
 
-/// With one delayed ACK for each write, ten seconds carry a few kilobytes; with a larger buffer
-/// they would carry megabytes.
+/// With one delayed ACK for each write, ten seconds carry a few kilobytes; with a larger buffer,
+/// ten seconds would carry megabytes.
 #[test]
 fn a_transfer_without_a_last_byte_is_cut_if_a_change_makes_it_fast() {
     let mut file = with("near.tcp.send_buffer = 1460");

@@ -85,9 +85,9 @@ pub struct Speed {
     pub complete: Vec<bool>,
     /// The run with the first seed.
     pub first: Played,
-    /// Clues of all runs.
+    /// Clues (signs that suggest levers) of the runs with all seeds.
     pub clues: Clues,
-    /// The states that the run with each seed passed through.
+    /// For each seed, the states that the run passed through.
     looks: Vec<Arc<[Look]>>,
 }
 

@@ -10,11 +10,13 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// For a row with many events, the budget is the row's events divided by this number.
+/// For a row with many events, an explanation may take the row's events divided by this number.
 const PART: u64 = 2;
-/// Smallest budget in events, for a row with few events: about two seconds of processor time.
+/// Number of events that an explanation may take for a row with few events: about two seconds of
+/// processor time.
 const LEAST: u64 = 2_000_000;
-/// Share of the budget that is planned, in percent. The last runs may exceed the plan.
+/// Share of the largest number of events that is the budget, in percent. The last runs may exceed
+/// the budget.
 const PLANNED: u64 = 85;
 /// Number of events that take as long as building the simulated hosts and links of one run.
 const WORLD: u64 = 1_000;
@@ -22,18 +24,20 @@ const WORLD: u64 = 1_000;
 pub const FOUND: f64 = 0.65;
 /// Share of all work after which the search for the smallest values ends.
 pub const ADVISED: f64 = 0.92;
-/// Share of a search at which the runs of single levers (things that could be changed) end.
+/// Share of a search's events after which the runs of single levers (things that could be changed)
+/// end.
 pub const SINGLES: f64 = 0.35;
-/// Share of a search at which the runs of combinations end.
+/// Share of a search's events after which the runs of combinations end.
 pub const COMBINED: f64 = 0.6;
-/// Share of a search at which the removal of needless levers from a combination ends.
+/// Share of a search's events after which the removal of needless levers from a combination ends.
 pub const FEWEST: f64 = 0.75;
-/// Share of a search at which the extension of a combination by further levers ends.
+/// Share of a search's events after which the extension of a combination by further levers ends.
 pub const EXTENDED: f64 = 0.82;
-/// Share of a search at which the confirmation with more seeds ends. The remaining share is for
-/// slow readers and for impairments of the path.
+/// Share of a search's events after which the runs that confirm gains with more seeds end. The
+/// remaining share is for slow readers and for impairments of the path.
 pub const CONFIRMED: f64 = 0.87;
-/// Share of a search at which the runs of other levers end, if no single lever of the hosts helps.
+/// Share of a search's events after which the runs of other levers end, if no single lever of the
+/// hosts helps.
 pub const OTHERS: f64 = 0.5;
 /// The progress of a finished explanation.
 const ALL: f64 = 1.0;
@@ -87,7 +91,7 @@ impl<'a> Work<'a> {
         self.budget < u64::MAX
     }
 
-    /// Events so far, including `WORLD` events for each run.
+    /// Events so far, including [`WORLD`] events for each run.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
@@ -113,8 +117,8 @@ impl<'a> Work<'a> {
         self.done() >= self.limit.load(Ordering::Relaxed)
     }
 
-    /// Adds the `steps` events of a run, and the `WORLD` events that building its hosts and links
-    /// costs.
+    /// Adds the `steps` events of a run, and [`WORLD`] events for building the run's hosts and
+    /// links.
     pub fn add(&self, steps: u64) {
         self.done.fetch_add(steps + WORLD, Ordering::Relaxed);
     }

@@ -113,8 +113,8 @@ impl<'a> Matched<'a> {
         })
     }
 
-    /// Returns the frame sent nearest to `expected_ns`, among those `candidates` that have not
-    /// arrived and were sent until `at_ns`.
+    /// Considers those `candidates` that are not matched yet and were sent until `at_ns`. Returns
+    /// the one that was sent nearest to `expected_ns`.
     fn nearest(&self, candidates: &[usize], expected_ns: u64, at_ns: u64) -> Option<usize> {
         let after = candidates.partition_point(|&sent| self.sent[sent].at_ns <= expected_ns);
         let is_free =

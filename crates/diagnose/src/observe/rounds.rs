@@ -203,7 +203,7 @@ impl Round {
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     lost: bool,
-    /// Value of `lost` before the last loss.
+    /// Value that `lost` had before the last loss.
     lost_before: bool,
     marked: bool,
     /// Largest flight before the last loss; 0 once the sender's response is known.

@@ -138,7 +138,8 @@ pub struct SocketMemory {
     pub queued: u32,
     /// Memory of options.
     pub options: u32,
-    /// Memory of segments in the backlog. The backlog grows while the program uses the socket.
+    /// Memory of segments in the backlog. The kernel puts arriving segments there while a system
+    /// call has the socket locked.
     pub backlog: u32,
     /// Number of segments dropped.
     pub drops: u32,

@@ -355,7 +355,7 @@ pub struct SocketRecording<R: BufRead> {
 struct RecordedSocket {
     new: NewSocket,
     values: Vec<Option<u64>>,
-    /// Time of the last row about this socket, in microseconds.
+    /// Time of the last line with values of this socket, in microseconds since time 0.
     at_us: u64,
 }
 

@@ -145,7 +145,8 @@ pub enum BufferOrigin {
 /// The verdict about a socket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SocketVerdict {
-    /// True if the socket received more than it sent, so the limits of the peer's sender matter.
+    /// True if the socket received more than it sent. The limits of the peer's sender then matter
+    /// more than the limits of the socket's own sender.
     pub receives: bool,
     /// Main limit of the socket's sender; `None` if unknown.
     pub limit: Option<Limit>,

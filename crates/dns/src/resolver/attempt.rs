@@ -1,6 +1,7 @@
 //! One query to one server.
 //!
-//! Rule: each attempt has an id that no other host can guess, and a socket of its own.
+//! Rule: each attempt has a socket of its own, and its DNS message has an id that no other host can
+//! guess.
 
 use std::{hash::Hasher, net::SocketAddr};
 
@@ -43,7 +44,7 @@ pub struct Transmit {
     pub server: SocketAddr,
     /// The protocol.
     pub transport: Transport,
-    /// The payload: of a datagram, or the first bytes of a connection.
+    /// The payload of the datagram, or the first bytes to send on the connection.
     pub payload: Vec<u8>,
 }
 
@@ -56,8 +57,8 @@ pub(super) struct Attempt {
     pub(super) query: Query,
 }
 
-/// The source of attempts and of the ids in their messages: SipHash of a counter, so that earlier
-/// ids do not help to guess later ones.
+/// Generates the ids of attempts, and the ids of their DNS messages. An attempt's id is a counter.
+/// The message's id is the SipHash of this counter, so earlier ids do not help to guess later ones.
 #[derive(Debug)]
 pub(super) struct Ids {
     secret: [u8; 16],

@@ -38,7 +38,7 @@ pub struct Zone {
     pub ignores_aaaa: bool,
     /// Answers over UDP are truncated.
     pub truncates: bool,
-    /// Number of queries that the server ignores first.
+    /// Number of queries that the server ignores before it answers one.
     pub ignored: u32,
     /// Forged answers precede each answer: from another port, and with another id.
     pub forges: bool,

@@ -28,7 +28,7 @@ fn an_address_is_found_and_kept_until_its_time_to_live_ends() {
     assert!(are_closed(&resolver, &[sent.attempt]));
     assert_eq!(resolver.next_timeout(), None);
 
-    // Half a minute later the cache no longer has it.
+    // The cache has the answer until just before it expires, and no longer at that time.
     resolver
         .query(&name("www.example.com"), Family::V4, at(30_019))
         .expect("known");

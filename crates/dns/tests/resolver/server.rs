@@ -107,7 +107,7 @@ pub fn negative(sent: &Transmit, code: RCODE, (zone, ttl): (&str, u32)) -> Vec<u
     })
 }
 
-/// Passes a message from the server that was asked.
+/// Passes `bytes` to the resolver as a message from the server that was asked with `sent`.
 pub fn deliver(resolver: &mut Resolver, sent: &Transmit, bytes: &[u8], now: Instant) {
     resolver.on_datagram(sent.attempt, sent.server, bytes, now);
 }

@@ -35,7 +35,7 @@ pub(super) enum Try {
     /// number or time is larger than this value.
     Less(&'static str),
     /// Half of the present number, and the bandwidth-delay product if it is smaller than the
-    /// present number. Both are tried, because a smaller buffer can be faster.
+    /// present number. Both are tried, because a smaller buffer can make the transfer faster.
     Half,
     /// Twice the present number, and this value.
     More(&'static str),
