@@ -320,8 +320,8 @@ impl Resolver {
         self.on_message(id, from, bytes, now);
     }
 
-    /// Processes a message that arrived on the connection of `attempt`, without the two bytes of its
-    /// length. RFC 7766 §8.
+    /// Processes a message that arrived on the connection of `attempt`, without the two bytes of
+    /// its length. RFC 7766 §8.
     pub fn on_tcp_message(&mut self, id: AttemptId, bytes: &[u8], now: Instant) {
         let Some((at, place)) = self.place_of(id) else {
             self.counters.closed_socket += 1;

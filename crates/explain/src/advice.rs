@@ -1,5 +1,5 @@
-//! The advice: the smallest settings that keep the gain of ample settings, in the names of the host's
-//! system. A setting is ample if a larger value would not help.
+//! The advice: the smallest settings that keep the gain of ample settings, in the names of the
+//! host's system. A setting is ample if a larger value would not help.
 //!
 //! Rule: each value is found by simulated runs: first guesses, then bisection. A setting of the
 //! host's system is used only if it makes the same change as fullpipe's knob. A value that the

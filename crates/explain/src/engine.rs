@@ -158,9 +158,10 @@ pub(crate) fn part(setup: &Setup, played: &Played, budget: u64) -> Part {
     of_share(setup, played, by_segments.max(by_trips).min(most), budget)
 }
 
-/// Returns the part with `share` of the transfer. A transfer with a fixed number of bytes is run whole if it completed and the
-/// share is at least [`NEARLY_WHOLE`]. A run of a transfer that ends after a fixed time always has a bound on its work,
-/// because a change may let the transfer carry ten thousand times as many bytes.
+/// Returns the part with `share` of the transfer. A transfer with a fixed number of bytes is run
+/// whole if it completed and the share is at least [`NEARLY_WHOLE`]. A run of a transfer that ends
+/// after a fixed time always has a bound on its work, because a change may let the transfer carry
+/// ten thousand times as many bytes.
 fn of_share(setup: &Setup, played: &Played, share: f64, budget: u64) -> Part {
     let measured = &played.measured;
     let has_end = matches!(setup.flow().stop, Stop::Bytes(_));

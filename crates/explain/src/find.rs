@@ -28,8 +28,8 @@ pub struct Found {
     pub best: Option<Gain>,
     /// A lever of another cause whose result is within 5 % of the best lever's result.
     pub rival: Option<Gain>,
-    /// The impairment of the path that costs most time, if that time is at least [`FAULT`] of the time
-    /// that the best lever of the hosts saves.
+    /// The impairment of the path that costs most time, if that time is at least [`FAULT`] of the
+    /// time that the best lever of the hosts saves.
     pub fault: Option<Gain>,
     /// Index of the lever for the rate of a full link, or for the rate of an application if at
     /// least 99 % of its datagrams arrive. Set only if no lever helps.

@@ -89,7 +89,8 @@ impl Row {
         }
     }
 
-    /// Returns the size of a buffer of `host` that has room for one bandwidth-delay product of payload.
+    /// Returns the size of a buffer of `host` that has room for one bandwidth-delay product of
+    /// payload.
     fn product(&self, host: &HostPlan, ample: Ample) -> Option<u64> {
         let tcp = &host.config.tcp;
         let share = match self.knob {

@@ -64,8 +64,8 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
         search.twin.work().allow(OTHERS);
         search.singles(&search.of_others())?;
     }
-    // If no single lever helps, combinations may take most of the budget. The rest is for the levers
-    // of the path.
+    // If no single lever helps, combinations may take most of the budget. The rest is for the
+    // levers of the path.
     let share = match Gain::first_worth(&singles) {
         Some(_) => COMBINED,
         None => CONFIRMED,
@@ -137,8 +137,8 @@ fn with_all_resources(
     Ok(best)
 }
 
-/// Returns combinations of ample resources, without rules and with one rule. They may gain more than
-/// each lever alone.
+/// Returns combinations of ample resources, without rules and with one rule. They may gain more
+/// than each lever alone.
 fn combinations(
     search: &Search<'_>,
     clues: &mut Clues,
@@ -196,7 +196,8 @@ fn helpful_first(singles: &[Gain], places: &mut [usize]) {
     places.sort_by_key(|place| rank(place).unwrap_or(worth.len()));
 }
 
-/// Runs all levers that help alone together, and each pair of the best [`PAIRED`] of these levers.
+/// Takes the levers that help alone. Runs all of these levers together, and each pair of the best
+/// [`PAIRED`] of them.
 fn of_helpful(search: &Search<'_>, singles: &[Gain]) -> Result<Vec<Gain>, TwinFailure> {
     let helpful: Vec<&Gain> = singles.iter().filter(|gain| gain.is_worth()).collect();
     let mut sets: Vec<Vec<&Gain>> = vec![helpful.clone()];
@@ -318,9 +319,9 @@ fn extended(
 }
 
 /// Returns `whole` without the levers that it does not need to keep its gain. Runs with few seeds
-/// select groups of such levers. A run with all seeds then checks that the remaining levers keep the
-/// gain, and further runs with all seeds try to remove single levers. If the remaining levers do not
-/// keep the gain, all runs are repeated with all seeds.
+/// select groups of such levers. A run with all seeds then checks that the remaining levers keep
+/// the gain, and further runs with all seeds try to remove single levers. If the remaining levers
+/// do not keep the gain, all runs are repeated with all seeds.
 fn fewest(search: &Search<'_>, whole: Gain) -> Result<Gain, TwinFailure> {
     let (few, seeds) = (search.twin.few_seeds(), search.twin.seeds());
     let run = |gain: &Gain, seeds| search.gain(&gain.places, &gain.changes, seeds);
@@ -339,8 +340,9 @@ fn fewest(search: &Search<'_>, whole: Gain) -> Result<Gain, TwinFailure> {
 }
 
 /// Returns `best`, a part of the combination `whole`, without unnecessary levers: those without
-/// which the gain of `whole` remains. Each run has `seeds` seeds. Groups of `size` levers are removed
-/// first, so that few runs remove most levers. Then groups of half the size are removed, and so on.
+/// which the gain of `whole` remains. Each run has `seeds` seeds. Groups of `size` levers are
+/// removed first, so that few runs remove most levers. Then groups of half the size are removed,
+/// and so on.
 fn without_groups(
     search: &Search<'_>,
     whole: &Gain,

@@ -135,8 +135,8 @@ fn losses(setup: &Setup, played: &Played) -> Option<String> {
     (repair >= WORTH_TELLING || opening).then(|| capitalised(&format!("{all}{most}.")))
 }
 
-/// States the busy share of the busiest link, with the busier direction unless both directions share
-/// the medium.
+/// States the busy share of the busiest link, with the busier direction unless both directions
+/// share the medium.
 fn busy(setup: &Setup, played: &Played) -> String {
     let account = &played.path.links[played.busiest];
     let share = percent(played.measured.link_busy_share);

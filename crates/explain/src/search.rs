@@ -535,7 +535,8 @@ impl<'a> Search<'a> {
     }
 
     /// Indices of the levers of a slow reader, if unread payload limited the receive window for
-    /// longer than the buffer's size did. A buffer as large as the transfer would hide such a reader.
+    /// longer than the buffer's size did. A buffer as large as the transfer would hide such a
+    /// reader.
     pub fn of_slow_reader(&self) -> Vec<usize> {
         let held = Shares::of(self.base.first.receiver.times());
         let is_slow = held.share(ReceiveLimit::Reader) > held.share(ReceiveLimit::Buffer);

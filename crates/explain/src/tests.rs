@@ -436,8 +436,8 @@ fn two_windows_of_one_size_are_named_together() {
     assert_eq!(found.advice.len(), 2, "{:?}", found.advice);
 }
 
-/// Each round of slow start waits for its ACKs. Several connections hide that wait; no setting of the
-/// hosts hides it.
+/// Each round of slow start waits for its ACKs. Several connections hide that wait; no setting of
+/// the hosts hides it.
 #[test]
 fn a_thin_ack_path_is_the_property_of_the_path_that_helps_most() {
     let found = explained(

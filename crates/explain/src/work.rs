@@ -15,8 +15,8 @@ const PART: u64 = 2;
 /// Number of events that an explanation may take for a row with few events: about two seconds of
 /// processor time.
 const LEAST: u64 = 2_000_000;
-/// Share of the largest number of events that is the budget, in percent. The last runs may exceed
-/// the budget.
+/// The budget is this share, in percent, of the largest number of events ([`most`]). The last runs
+/// may exceed the budget.
 const PLANNED: u64 = 85;
 /// Number of events that take as long as building the simulated hosts and links of one run.
 const WORLD: u64 = 1_000;
@@ -91,7 +91,7 @@ impl<'a> Work<'a> {
         self.budget < u64::MAX
     }
 
-    /// Events so far, including [`WORLD`] events for each run.
+    /// Events so far, including `WORLD` events for each run.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
@@ -117,7 +117,7 @@ impl<'a> Work<'a> {
         self.done() >= self.limit.load(Ordering::Relaxed)
     }
 
-    /// Adds the `steps` events of a run, and [`WORLD`] events for building the run's hosts and
+    /// Adds the `steps` events of a run, and `WORLD` events for building the run's hosts and
     /// links.
     pub fn add(&self, steps: u64) {
         self.done.fetch_add(steps + WORLD, Ordering::Relaxed);

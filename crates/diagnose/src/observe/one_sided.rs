@@ -82,7 +82,7 @@ impl OneSided {
         self.has_begun |= !is_syn;
     }
 
-    /// The limit of the period that ends with a segment at `at`, and true if the limit is
+    /// Returns the limit of the period that ends with a segment at `at`, and true if the limit is
     /// certain.
     fn limit(&self, at: u64, is_again: bool) -> (SeenLimit, bool) {
         let gap = at.saturating_sub(self.now);

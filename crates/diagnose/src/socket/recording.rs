@@ -275,8 +275,8 @@ impl<W: Write> SocketWriter<W> {
         }
     }
 
-    /// Ends the round, `at_us` microseconds after time 0, and writes its line. Flushes the output
-    /// after each round: if the process is killed, the recording has all rounds that ended.
+    /// Ends the round, `at_us` microseconds after time 0, writes its line and flushes the output.
+    /// If the process is killed later, the recording has this round.
     ///
     /// # Errors
     /// Returns errors of the output.

@@ -24,8 +24,8 @@ pub(super) enum Try {
     /// gains nothing.
     Bytes,
     /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. If the application has set
-    /// the buffer's size, a third value is tried: the size to which the system lets a buffer of unset
-    /// size grow.
+    /// the buffer's size, a third value is tried: the size to which the system lets a buffer of
+    /// unset size grow.
     Tuned,
     /// Twice the present number, and the ample number of entries.
     Entries,
