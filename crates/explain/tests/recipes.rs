@@ -1,4 +1,4 @@
-//! Test that the example impairment of CONTRIBUTING.md is explained.
+//! Test that an explanation names the example impairment of CONTRIBUTING.md, truncated frames.
 //!
 //! Rule: the impairment exists only in `fullpipe-sim` and `fullpipe-scenario`; no other file of
 //! this crate or of `fullpipe-lab` may mention it.
@@ -8,7 +8,8 @@ use std::{fs, path::Path};
 use fullpipe_explain::{Cause, explain};
 use fullpipe_scenario::Experiment;
 
-/// Frames are truncated so often that no setting of a host helps as much as whole frames.
+/// The link truncates so many frames that an end of the truncation helps more than any setting of a
+/// host.
 const CUT: &str = r#"
 title = "Cut frames"
 hosts.near = { acquainted = true, set.tcp.send_buffer = "8M", set.tcp.congestion = "bbr", set.tcp.bbr_loss_threshold = 100, set.tcp.rto_min = "10ms", set.tcp.rto_initial = "200ms", set.tcp.initial_window = 32 }

@@ -20,12 +20,12 @@ const SHOWS: f64 = 0.1;
 /// The sender mostly waited for its application if these waits took at least this share of the
 /// lifetime.
 const MOSTLY: f64 = 0.3;
-/// Segments of the usual initial window.
+/// Number of segments in the usual initial window.
 const FIRST_FLIGHT: u64 = 10;
 /// Smallest number of writes that count as a pattern.
 const WRITES: usize = 3;
 
-/// Adds the values of the flow to `plan`.
+/// Adds the values of the application to `plan`.
 pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     let trace = &evidence.trace;
     let all = evidence.observed.data().payload_bytes.max(trace.bytes);
@@ -51,8 +51,8 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     plan.set("workload.give_up", patience, Basis::Assumed, why);
 }
 
-/// If the receiver opened the connection and sent payload first, adds this request and the sender's
-/// think time.
+/// If the receiver opened the connection and sent payload first, this payload is a request: adds
+/// the request and the sender's think time.
 fn question(plan: &mut Plan, evidence: &Evidence<'_>) {
     let observed = evidence.observed;
     let is_download = observed

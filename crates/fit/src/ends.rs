@@ -20,8 +20,8 @@ const SHOWS: f64 = 0.05;
 const LINUX_PAYLOAD_PERCENT: u64 = 63;
 /// Largest send buffer of a Linux socket with `SO_SNDBUF` and the usual `wmem_max`, in bytes.
 const LINUX_LIMIT: u64 = 425_984;
-/// A buffer whose size the segments do not show gets this many times the largest number of bytes in
-/// flight.
+/// Ample size of a buffer whose size the segments do not show, as a multiple of the largest number
+/// of bytes in flight.
 const AMPLE: u64 = 8;
 /// First send buffer of Linux in bytes, the second value of `tcp_wmem`.
 const FIRST_BUFFER: u64 = 16_384;
@@ -30,8 +30,8 @@ const BLOCK: u64 = 2_048;
 /// The receive buffer counts as constant if the first tenth of the windows reaches this share of
 /// the largest window.
 const CONSTANT: f64 = 0.9;
-/// A program set the size of a constant buffer if windows stay below this share of the first window
-/// of a tuned buffer.
+/// A constant buffer counts as set by the program if windows stay below this share of the first
+/// window that an autotuned buffer would have.
 const TUNED: f64 = 0.8;
 /// A pacing rate counts as configured if pacing was the limit for at least this share of the
 /// lifetime.
@@ -39,10 +39,10 @@ const PACED: f64 = 0.3;
 /// Nagle's algorithm counts as off only if at least this many partial segments left while other
 /// segments were in flight.
 const PARTIAL: usize = 4;
-/// If the receive window limits the sender for a larger share of the lifetime, partial segments
-/// show nothing, because a window may cut segments.
+/// If the receive window limits the sender for more than this share of the lifetime, partial
+/// segments do not show whether Nagle's algorithm is off, because a window may cut segments.
 const WINDOW: f64 = 0.3;
-/// Smallest number of acknowledgments that show the number of segments per ACK.
+/// The number of segments per ACK is inferred only from at least this many ACKs.
 const ACKS: usize = 16;
 
 /// Adds the values of the hosts to `plan`.
@@ -88,8 +88,8 @@ fn options(plan: &mut Plan, evidence: &Evidence<'_>) {
 }
 
 /// Adds the size of the send buffer if the bytes in flight show the size. If the bytes in flight do
-/// not show the size, but more than half of the preset's size was in flight, adds an ample size.
-/// Returns the size in bytes, on Linux including the kernel's overhead per segment.
+/// not show the size, but more than half of the preset's size was in flight, adds an ample size
+/// ([`AMPLE`]). Returns the size in bytes, on Linux including the kernel's overhead per segment.
 fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let config = plan.preset.config();
     let own = config.tcp.send_buffer.max(config.tcp.send_buffer_max);
@@ -114,7 +114,7 @@ fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     ample
 }
 
-/// Returns true if bytes in flight showed the send buffer.
+/// Returns true if the bytes in flight showed the size of the send buffer.
 pub fn has_buffer(plan: &Plan) -> bool {
     let settings = [
         "sender.SO_SNDBUF",
@@ -246,7 +246,8 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let is_option = sized == SizedBy::Program && limits;
     match (is_linux, is_constant && limits || is_set || is_option) {
         (true, true) => {
-            // A program can set a buffer of this size only if `rmem_max` is larger, too.
+            // A program can set a buffer above the preset's `rmem_max` only if `rmem_max` is
+            // raised, too.
             if largest > u64::from(config.tcp.receive_buffer_limit) / 2 {
                 let why = "the window needs it";
                 plan.set("receiver.rmem_max", largest, Basis::Inferred, why);

@@ -2,8 +2,8 @@
 //!
 //! A [`Follower`](fullpipe_diagnose::observe::Follower) reads the connection and keeps its first
 //! segments. [`fit`] makes an experiment from these segments, runs it, and compares a capture of
-//! the run with the original capture. If both agree, the experiment is a *twin* of the connection.
-//! [`CaptureTwin::explain`] finds the limit of a twin by running it with changes.
+//! the run with the original capture. If the two captures agree, the experiment is a *twin* of the
+//! connection. [`CaptureTwin::explain`] finds the limit of a twin by running it with changes.
 //!
 //! Rule: only a twin that reproduces the capture may predict the result of a change. Otherwise
 //! there is no advice, and the comparison names the difference.

@@ -1,8 +1,9 @@
-//! Losses of the twin (the simulated copy of the captured connection): in a full queue, alone, in
-//! bursts, and in outages.
+//! Losses of the twin (the simulated copy of the captured connection): in a full queue, single
+//! losses, bursts, and outages.
 //!
-//! Rule: if most losses happened in a full queue, the queue of the twin causes them all, and no
-//! other losses are added. The queue counts as full if a recent round trip was long ([`FULL`]).
+//! Rule: if most losses of the connection happened in a full queue, the queue of the twin causes
+//! the losses, and only outages are added. The queue counts as full if a recent round trip was long
+//! ([`FULL`]).
 
 use fullpipe_diagnose::observe::EpisodeKind;
 
@@ -20,7 +21,7 @@ const QUEUE_FRAMES: f64 = 4.0;
 const QUEUE_TRIPS: f64 = 0.05;
 /// Largest distance between two losses of one burst, in full segments.
 const NEAR: u64 = 3;
-/// Losses count as bursts if a burst has at least this many on average.
+/// Losses count as bursts if the average burst has at least this many losses.
 const BURST: f64 = 1.5;
 /// A silence counts as an outage if it takes at least this share of the lifetime.
 const OUTAGE: f64 = 0.1;
@@ -67,9 +68,9 @@ fn lost(evidence: &Evidence<'_>) -> Vec<(u64, u64)> {
     found
 }
 
-/// Returns the payload of the longest segment that arrives, if longer segments never arrive.
-/// Returns `None` if four full segments or more had arrived before the longer ones were lost,
-/// because a sender may also try shorter segments after an outage.
+/// If a hop drops all long packets without an ICMP message, returns the largest payload of a
+/// segment that passes this hop. Returns `None` if four full segments or more had arrived earlier:
+/// they passed, so the sender probably tried shorter segments because of an outage.
 pub fn hole(evidence: &Evidence<'_>) -> Option<u64> {
     let mut episodes = evidence.observed.episodes.iter();
     let hole = episodes.find(|one| one.kind == EpisodeKind::MtuHole)?;

@@ -13,7 +13,8 @@ use crate::trace::Trace;
 
 /// A twin reproduces its capture only if the relative difference in goodput is at most this.
 const GOODPUT: f64 = 0.2;
-/// A twin reproduces its capture only if their limits differ for at most this share of the time.
+/// A twin reproduces its capture only if the limits of twin and capture differ for at most this
+/// share of the time.
 const ACCOUNT: f64 = 0.3;
 /// A twin reproduces its capture only if the larger of the two median round trips is at most this
 /// many times the smaller one.
@@ -36,13 +37,14 @@ pub struct Figures {
     pub high_rtt_ms: f64,
     /// Share of retransmissions among segments with payload.
     pub retransmitted_share: f64,
-    /// Shares of the sender's limits, the largest first.
+    /// Share of the time for each limit of the sender, the largest first.
     pub shares: Vec<(&'static str, f64)>,
     #[serde(skip)]
     account: Account,
 }
 
-/// Shares of the time by group. Limits that a capture may confuse are in one group.
+/// Share of the time for each group of limits. Limits that look alike in a capture are in one
+/// group.
 type Account = [f64; GROUPS];
 /// Number of groups.
 const GROUPS: usize = 9;

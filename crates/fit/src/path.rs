@@ -20,8 +20,8 @@ const AMPLE: f64 = 4.0;
 /// A lower bound of the rate is taken as the rate only if it is at least this many times the
 /// delivered rate.
 const BOUND: f64 = 1.1;
-/// The difference between the round-trip times of a long segment and of a SYN shows the rate only
-/// if this difference is more than this many times the variation of round trips.
+/// The rate is derived from the round-trip times of a long segment and of a SYN only if their
+/// difference is more than this many times the variation of round trips.
 const JITTER: u64 = 1;
 /// Smallest length, in packets, of a queue whose length the segments do not show.
 const USUAL_QUEUE: f64 = 100.0;
@@ -55,7 +55,7 @@ fn hole(plan: &mut Plan, evidence: &Evidence<'_>) {
     plan.set("path.forward.hop.silent", "true", Basis::Inferred, why);
 }
 
-/// Adds the rate. Returns it in bits of frames per second.
+/// Adds the rate to `plan`, and returns the rate in bit/s, headers of frames included.
 fn rate(plan: &mut Plan, evidence: &Evidence<'_>) -> Option<f64> {
     let rate = evidence.rate.unwrap_or(PathRate {
         payload_bps: 0.0,

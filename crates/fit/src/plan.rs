@@ -57,7 +57,7 @@ pub struct FittedValue {
     pub basis: Basis,
     /// The segments that showed the value, or the reason for which the value is assumed.
     pub why: String,
-    /// True for the size of a buffer that another setting may have given.
+    /// True for a buffer's size if the capture leaves open which of two settings gave it.
     #[serde(skip)]
     pub is_either: bool,
 }
@@ -98,7 +98,7 @@ impl Plan {
         }
     }
 
-    /// Notes that another setting may have given the value of `set`.
+    /// Marks the value of `set` as one that another setting may have given.
     pub fn mark_either(&mut self, set: &str) {
         let mut values = self.values.iter_mut();
         if let Some(value) = values.find(|value| value.set == set) {

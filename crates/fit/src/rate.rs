@@ -8,8 +8,8 @@
 
 use crate::trace::{Sent, Trace};
 
-/// Number of ACKs after the first ACK of a train: in a long train, and in a short train, which even
-/// a short flight gives.
+/// Number of ACKs after the first ACK of a train: in a long train, and in a short train. Even a
+/// short flight gives short trains.
 const ACKS: [usize; 2] = [4, 2];
 /// If at least this many trains agree on a rate, the rate is trusted.
 const STRONG: usize = 8;

@@ -12,13 +12,13 @@ use crate::{
     plan::Plan,
 };
 
-/// Largest shift that shows that the program set the buffer. If the program did not, the usual
-/// `rmem_max` of 212,992 bytes makes the shift at least 2.
+/// Largest shift that shows that the program set the buffer. If the program did not set it, the
+/// usual `rmem_max` of 212,992 bytes makes the shift at least 2.
 const PROGRAM_SHIFT: u8 = 1;
 /// Bytes of the largest window with a shift of 0, plus one.
 const UNSCALED: u64 = 1 << 16;
 
-/// Origin of a receive buffer whose largest window has `largest` bytes.
+/// Returns the origin of the size of a receive buffer. The largest window has `largest` bytes.
 ///
 /// A receiver without `SO_RCVBUF` takes its shift from the larger one of `tcp_rmem[2]` and
 /// `rmem_max`; a receiver with `SO_RCVBUF` takes its shift from the window of that buffer. A shift

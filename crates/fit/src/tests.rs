@@ -108,7 +108,8 @@ fn value(twin: &CaptureTwin, set: &str) -> f64 {
     digits.parse().expect("a number")
 }
 
-/// A path between hosts of the default preset with ample buffers.
+/// Returns an experiment: a path between hosts of the default preset, whose buffers are too large
+/// to be the limit.
 fn ample(path: &str, workload: &str, sender: &str) -> String {
     format!(
         r#"

@@ -27,7 +27,7 @@ use crate::{
 const WORK: u64 = 2_000_000;
 /// Number of runs, each with another seed, if a candidate's link drops frames at random.
 const SEEDS: u64 = 3;
-/// Difference in score that makes a candidate e times less likely.
+/// If a candidate's score is worse by this difference, the candidate is e times less likely.
 const EVIDENCE: f64 = 0.05;
 
 /// A change becomes advice only if its gain is at least this plus the twin's error of goodput.
@@ -36,7 +36,7 @@ const WORTH: f64 = 0.1;
 /// to replace the best candidate so far.
 const SIMPLER: f64 = 0.02;
 
-/// Note that says how to find out the present congestion control.
+/// Note for the user: how to find out the present congestion control.
 const ALGORITHM: &str = "The capture does not show the present congestion control; `ss -ti` on the \
                          host prints it. If the host already uses the advised congestion control, no \
                          setting of a host helps.";
@@ -390,8 +390,8 @@ fn is_response_to_losses(guess: &FittedValue, explained: &Explanation) -> bool {
     guess.set == "sender.tcp.congestion" && explained.fault.is_some()
 }
 
-/// Names the path's impairment first, and the setting of a host that reduces the cost of the
-/// impairment second, if removing the impairment saves more time than the setting does.
+/// If removing the path's impairment saves more time than the setting of a host does, names the
+/// impairment first, and the setting second.
 fn fault_first(mut explained: Explanation) -> Explanation {
     if let Some(fault) = explained.fault.as_ref().filter(|fault| fault.is_most) {
         let host = first_sentence(&explained.parts.limited_by);

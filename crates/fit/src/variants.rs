@@ -19,10 +19,10 @@ use crate::{
 /// Values that belong to a limit are varied only if the limit lasts for at least this share of the
 /// lifetime.
 const OPEN: f64 = 0.1;
-/// Misfit (sum of the differences between a candidate and the capture) from which most kinds of
-/// candidates are tried.
+/// Most kinds of candidates are tried only if the misfit of the best candidate (the sum of its
+/// differences from the capture) is at least this.
 const EXACT: f64 = 0.02;
-/// Factor by which the longer queue that is tried exceeds the assumed queue.
+/// The longer queue that is tried has this many times the length of the assumed queue.
 const LONGER: f64 = 8.0;
 /// The reader is not slow if nearly all windows exceed this share of the largest window.
 const CONSTANT: f64 = 0.95;

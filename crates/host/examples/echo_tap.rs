@@ -1,4 +1,4 @@
-//! An echo server on a TAP device, which the program creates and removes when it ends.
+//! An echo server on a TAP device, which the program creates at its start and removes at its end.
 //!
 //! Run as root: `cargo run --release -p fullpipe-host --example echo_tap`, and in another terminal
 //! `echo hello | nc -N 10.9.0.2 7`. When a client has closed its connection, the program prints

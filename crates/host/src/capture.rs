@@ -92,8 +92,8 @@ impl<D: HostDevice> Capture<D> {
             return;
         };
         let time = SystemTime::now().duration_since(UNIX_EPOCH);
-        // Ignore the error: after a failed write, nothing reads the channel, and the frame is
-        // dropped.
+        // Ignore the error: after a failed write, nothing reads the channel, and the frame is not
+        // recorded.
         let _ = frames.send(RecordedFrame {
             time_ns: time.unwrap_or_default().as_nanos() as u64,
             direction,

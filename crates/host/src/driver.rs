@@ -84,8 +84,8 @@ impl Core {
         let mut budget = self.stack.turn_budget();
         while budget > 0 && (must || self.is_due(now)) {
             // Poll for no more frames than are certain to fit. If the batch refused a frame, the
-            // stack would assume that the device is full, and charge connections with waiting for
-            // the device.
+            // stack would assume that the device is full, and would count the connections as
+            // limited by the device.
             let fitting = self.outgoing.room() / self.frame_max;
             if fitting == 0 && !is_full {
                 return;

@@ -9,7 +9,7 @@ use fullpipe::device::{Capabilities, Device, Received, RxMeta, TxMeta};
 
 use crate::device::{HostDevice, OutgoingFrame};
 
-/// Number of frames of the largest size for which a batch has room.
+/// A batch has room for at least this many frames of the largest size.
 const LARGEST_FRAMES: usize = 4;
 /// Smallest memory of a batch, in bytes.
 const BATCH_MIN: usize = 1 << 17;

@@ -39,7 +39,7 @@ impl Control {
         let fd = check(unsafe {
             libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0)
         })?;
-        // SAFETY: as above.
+        // SAFETY: the kernel has just returned `fd`, and nothing else owns it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
@@ -115,7 +115,7 @@ impl Control {
     }
 
     /// Sends a command of ethtool. `words` is the structure of the command; the kernel may write
-    /// its answer into it.
+    /// its answer into `words`.
     fn ethtool<const N: usize>(&self, name: &str, words: &mut [u32; N]) -> io::Result<()> {
         let mut request = request(name);
         request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
@@ -172,7 +172,7 @@ pub fn holder_of(address: IpAddr) -> io::Result<Option<String>> {
     while let Some(this) = unsafe { entry.as_ref() } {
         // SAFETY: `ifa_addr` is null or points to an address of its family.
         if unsafe { address_at(this.ifa_addr) } == Some(address) {
-            // SAFETY: as above.
+            // SAFETY: `ifa_name` is a string of the list, which is not freed yet.
             let name = unsafe { CStr::from_ptr(this.ifa_name) };
             holder = Some(name.to_string_lossy().into_owned());
             break;

@@ -2,7 +2,7 @@
 //! that the standard library does not have, and the settings of its interfaces.
 //!
 //! Rule: a function about an interface applies to the network namespace of the calling thread.
-//! Fields that this kernel does not know stay zero.
+//! Fields of `TCP_INFO` that this kernel does not know are zero.
 
 use std::{
     io, mem,
@@ -107,8 +107,8 @@ fn index(name: &str) -> io::Result<u32> {
     })
 }
 
-/// Sets the largest number of segments of a super-segment of an interface (`gso_max_segs`). With 1
-/// the kernel makes no super-segments.
+/// Sets the number of segments that a super-segment on an interface may have (`gso_max_segs`). With
+/// 1 the kernel makes no super-segments.
 ///
 /// # Errors
 /// Returns the kernel's error.

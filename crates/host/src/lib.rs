@@ -1,8 +1,9 @@
 //! fullpipe on this machine: network devices, a thread that drives a stack, and
 //! sockets, blocking and async.
 //!
-//! Rule: time, entropy and waiting come from here; the stack does everything else.
-//! `unsafe` is allowed here, for system calls only, and each block says why it is sound.
+//! Rule: time, entropy and waiting come from here; the stack does everything else. `unsafe` is
+//! allowed here, only for system calls and for memory shared with the kernel; each block says why
+//! it is sound.
 //!
 //! # Guide
 //!

@@ -101,7 +101,7 @@ impl Mapping {
     /// Copies `source` to `offset`. The other side must not access these bytes now.
     pub(crate) fn write(&mut self, offset: usize, source: &[u8]) {
         let target = self.at(offset, source.len());
-        // SAFETY: as in `read`.
+        // SAFETY: both ranges have this length, and `source` does not overlap the mapping.
         unsafe { ptr::copy_nonoverlapping(source.as_ptr(), target, source.len()) };
     }
 }

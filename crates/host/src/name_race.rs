@@ -50,7 +50,7 @@ impl Core {
         let names = &mut self.names.names;
         names.resolver_mut().set_servers(servers);
         // The call below does what is due for all lookups, so another lookup may have an outcome
-        // after it.
+        // after the call.
         self.names.has_outcome = true;
         let names = &mut self.names.names;
         match connect {

@@ -14,8 +14,8 @@ use std::{
 
 use crate::errno::{DeviceError, check};
 
-/// A network namespace. Devices and sockets created inside stay in it; their descriptors work in
-/// every namespace.
+/// A network namespace. Devices and sockets created inside stay in it; the descriptors of these
+/// devices and sockets work in every namespace.
 #[derive(Debug)]
 pub struct Namespace(OwnedFd);
 

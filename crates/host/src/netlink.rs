@@ -170,7 +170,7 @@ fn transact(kind: u16, flags: libc::c_int, body: &[u8]) -> io::Result<()> {
             libc::NETLINK_ROUTE,
         )
     })?;
-    // SAFETY: as above.
+    // SAFETY: the kernel has just returned `fd`, and nothing else owns it.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     // SAFETY: the pointer and the length describe `request`, which the call only
     // reads.

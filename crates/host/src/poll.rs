@@ -21,7 +21,7 @@ impl Notifier {
     pub(crate) fn new() -> io::Result<Self> {
         // SAFETY: no pointers are passed; nothing else owns the returned descriptor.
         let fd = check(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
-        // SAFETY: as above.
+        // SAFETY: the kernel has just returned `fd`, and nothing else owns it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
@@ -111,8 +111,8 @@ fn poll(fds: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
     }
 }
 
-/// Sets this thread's timer slack to 1 ns. With the default of 50 µs, its waits could end 50 µs
-/// late. Does nothing if the kernel refuses.
+/// Sets this thread's timer slack to 1 ns. With the default of 50 µs, the thread's waits could end
+/// 50 µs late. Does nothing if the kernel refuses.
 pub fn wait_precisely() {
     // SAFETY: this option takes a number and no pointer.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };

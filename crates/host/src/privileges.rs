@@ -11,8 +11,8 @@ use crate::errno::{DeviceError, check};
 /// `/etc/passwd` or a number. The process then belongs to no other group.
 ///
 /// # Errors
-/// Fails if there is no such user, or this process may not become it. The process should then end,
-/// because a part of the change may have been made.
+/// Fails if there is no such user, or this process may not switch to that user. The process should
+/// then end, because a part of the change may have been made.
 pub fn become_user(user: &str) -> Result<(), DeviceError> {
     let what = || format!("cannot become the user {user}");
     let (uid, gid) = ids_of(user).map_err(|source| DeviceError::new(what(), source))?;

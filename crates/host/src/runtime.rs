@@ -213,7 +213,8 @@ impl RuntimeBuilder {
         Ok(runtime)
     }
 
-    /// Returns the interface; its address is the unspecified one if the builder was given none.
+    /// Returns the interface; its address is the unspecified address if the builder was given no
+    /// address.
     fn interface(&self, mac: MacAddress, capabilities: Capabilities) -> Interface {
         let none = Ipv4Addr::UNSPECIFIED.into();
         Interface {
@@ -300,7 +301,7 @@ impl Runtime {
     }
 
     /// Waits until every connection has delivered its written payload and is closed, for at most
-    /// `patience`, and then stops. Returns true if all connections were closed.
+    /// `patience`, and then stops the runtime. Returns true if all connections were closed.
     pub fn finish(self, patience: Duration) -> bool {
         let started = Moment::now();
         loop {

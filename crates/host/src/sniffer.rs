@@ -32,7 +32,7 @@ const ANY: &str = "any";
 pub struct SniffedPacket {
     /// Time at which the kernel saw the packet, in nanoseconds since the Unix epoch; 0 if unknown.
     pub at_ns: i64,
-    /// Bytes in the buffer.
+    /// Number of the packet's bytes that were copied to the buffer.
     pub captured: usize,
     /// Bytes of the whole packet.
     pub len: usize,
@@ -75,7 +75,7 @@ impl Sniffer {
         // SAFETY: no pointers are passed; nothing else owns the returned descriptor. With
         // protocol 0 nothing is received before the socket is bound.
         let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-        // SAFETY: as above.
+        // SAFETY: the kernel has just returned `fd`, and nothing else owns it.
         let socket = unsafe { OwnedFd::from_raw_fd(fd) };
         set(&socket, libc::SO_TIMESTAMPNS, &1_i32)?;
         let wait = libc::timeval {
@@ -187,14 +187,14 @@ fn time_ns(message: &libc::msghdr) -> i64 {
     // within them.
     let mut head = unsafe { libc::CMSG_FIRSTHDR(message) };
     while !head.is_null() {
-        // SAFETY: not null, so it points to a whole head within the control messages.
+        // SAFETY: `head` is not null, so it points to a whole head within the control messages.
         let (level, kind) = unsafe { ((*head).cmsg_level, (*head).cmsg_type) };
         if (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) {
             // SAFETY: this kind of message holds a `timespec`, perhaps not aligned.
             let time: libc::timespec = unsafe { ptr::read_unaligned(libc::CMSG_DATA(head).cast()) };
             return time.tv_sec as i64 * 1_000_000_000 + time.tv_nsec as i64;
         }
-        // SAFETY: as for `CMSG_FIRSTHDR`.
+        // SAFETY: `head` points into the control messages, which the kernel has filled in.
         head = unsafe { libc::CMSG_NXTHDR(message, head) };
     }
     0

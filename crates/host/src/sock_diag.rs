@@ -23,7 +23,7 @@ const NLMSG_DONE: u16 = 3;
 const NLM_F_DUMP_INTR: u16 = 0x10;
 /// Largest datagram that the kernel makes for a dump.
 const DATAGRAM_LEN: usize = 32 << 10;
-/// Receive buffer of the socket, in bytes: many datagrams.
+/// Receive buffer of the socket, in bytes: room for many datagrams.
 const RECEIVE_BUFFER: usize = 4 << 20;
 
 /// Seconds to wait for each further part of an answer.
@@ -199,9 +199,9 @@ impl Replies {
     /// Returns the number of datagrams received. Bytes of a datagram beyond [`REPLY_LEN`] are cut
     /// off.
     fn receive(&mut self, socket: &Socket, most: usize) -> io::Result<usize> {
-        // SAFETY: both structs consist of pointers and integers, for which zero is a value.
+        // SAFETY: `iovec` consists of a pointer and an integer, for which zero is a value.
         let mut parts: [libc::iovec; BATCH] = unsafe { mem::zeroed() };
-        // SAFETY: as above.
+        // SAFETY: `mmsghdr` consists of pointers and integers, for which zero is a value.
         let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
         let buffers = self.bytes.chunks_exact_mut(REPLY_LEN);
         for ((header, part), buffer) in headers.iter_mut().zip(&mut parts).zip(buffers) {

@@ -22,7 +22,8 @@ const CUT_TCP6: u8 = 4;
 const CUT_ECN: u8 = 0x80;
 
 /// Offsets of the TCP header in a frame with IPv6, without and with an Ethernet header. The stack
-/// writes neither options of IPv4 nor extension headers of IPv6, so the offset tells the version.
+/// writes neither options of IPv4 nor extension headers of IPv6, so the offset tells the version of
+/// IP.
 const TCP6_AT: [u16; 2] = [40, 54];
 
 /// Returns the header for a frame that is sent.

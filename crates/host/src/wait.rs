@@ -20,7 +20,7 @@ use crate::{
     wakers::{Handle, Interest, WaiterKey},
 };
 
-/// Tries `attempt` once; registers `waker` under `key` if it returns `None`.
+/// Tries `attempt` once. If the attempt returns `None`, registers `waker` under `key`.
 ///
 /// # Errors
 /// Becomes ready with an error if the runtime has stopped.

@@ -2,7 +2,7 @@
 //!
 //! Rule: a waker is registered under the lock, right after an attempt that had no result, and
 //! removed when its direction is ready; room for writing wakes no reader. Wakers are called and
-//! dropped without the lock, because both may run an executor's code.
+//! dropped without the lock, because a call or a drop of a waker may run an executor's code.
 
 use std::task::Waker;
 

@@ -1,7 +1,7 @@
 //! The length of a test and the rate of a sender.
 //!
-//! Rule: a client's header can carry every value. A length is a time or a number of bytes; a rate
-//! is in bits or in writes per second.
+//! Rule: every value of these types can be written in the header that a client sends. A length is a
+//! time or a number of bytes; a rate is in bits or in writes per second.
 
 use core::time::Duration;
 

@@ -212,7 +212,7 @@ pub fn acknowledgement() -> [u8; ACK_LEN] {
 /// The header of every datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramHeader {
-    /// Sequence number, counted from 1; its negative for the last datagram.
+    /// Sequence number, counted from 1; negative in the last datagram.
     pub id: i64,
     /// Send time on the sender's clock, since the Unix epoch.
     pub sent: Duration,

@@ -1,8 +1,9 @@
 //! Compares an answer about a world (a random transfer) with the truth.
 //!
 //! Rule: the levers (changes) that an answer names, refutes or advises, and the goodput that it
-//! predicts, are judged by runs with seeds that the engine does not use. A contradiction counts
-//! only if two sets of seeds show the contradiction.
+//! predicts, are judged by runs with seeds that the engine does not use. A result contradicts an
+//! answer if a refuted lever helps, or if advice harms. A contradiction counts only if two sets of
+//! seeds show it.
 
 use fullpipe_explain::{Cause, Change};
 use fullpipe_scenario::Setup;
@@ -30,7 +31,7 @@ const EXACT: f64 = 0.005;
 pub struct Answer {
     /// Levers named as the cause: one, or several that help only together.
     pub levers: Vec<String>,
-    /// A lever that was named as equally good.
+    /// A lever of another cause that the explanation calls equally good.
     pub rival: Option<String>,
     /// Advised settings.
     pub advice: Vec<Change>,
@@ -98,8 +99,8 @@ pub struct Judged {
     pub runs: usize,
 }
 
-/// Returns the engine's first seed for a world. It is a small number, so it differs from the
-/// judge's seeds, which have 63 random bits.
+/// Returns the engine's first seed for a world. The engine's seed is a small number and therefore
+/// none of the judge's seeds, which have 63 random bits.
 pub const fn engine_seed(number: u64) -> u64 {
     number + 1
 }

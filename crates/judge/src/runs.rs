@@ -18,7 +18,7 @@ const FROM_NOTHING: f64 = 1e6;
 pub const CHOOSING: Range<usize> = 0..3;
 /// Numbers of the seeds for measuring gains.
 pub const MEASURING: Range<usize> = 8..32;
-/// Numbers of the seeds for confirming a contradiction.
+/// Numbers of the seeds that must confirm that a result contradicts an answer.
 pub const CONFIRMING: Range<usize> = 32..56;
 /// Numbers of the seeds for applying advice.
 pub const FOLLOWING: Range<usize> = 56..80;
@@ -57,7 +57,7 @@ pub struct Gain {
 }
 
 impl Gain {
-    /// No change.
+    /// Gain of settings that change nothing.
     pub const NONE: Self = Self {
         share: 0.0,
         error: 0.0,

@@ -42,7 +42,8 @@ pub struct Truth {
     pub(crate) runs: Runs,
     /// Every lever of the world.
     pub levers: Vec<Lever>,
-    /// For each lever, the larger of the gains at the lever's two values, measured with few seeds.
+    /// Largest gain of each lever over the lever's values (see [`changes`](Self::changes)),
+    /// measured with few seeds.
     pub(crate) rough: Vec<f64>,
     /// The lever or levers that help most.
     pub best: Best,
@@ -98,9 +99,10 @@ impl Truth {
         self.levers.iter().find(|lever| lever.name == name)
     }
 
-    /// The changes of these levers together: first with each lever at an ample value, then with
-    /// each lever at twice its present value (or at the ample value, if it has no such value).
-    /// `None` if a name is not the name of a lever.
+    /// The changes of these levers together: first with each lever at an ample value (too large to
+    /// be the limit, or the other value of a rule), then with each lever at twice its present value
+    /// (or at the ample value, if the lever cannot be doubled). `None` if a name is not the name of
+    /// a lever.
     pub fn changes(&self, names: &[String]) -> Option<[Vec<Change>; 2]> {
         let levers: Option<Vec<&Lever>> = names.iter().map(|name| self.lever(name)).collect();
         let levers = levers?;
@@ -112,7 +114,7 @@ impl Truth {
     }
 }
 
-/// Tries each lever at both of its values. Returns the larger rough gain of each lever, and all
+/// Tries each lever at each of its values. Returns the largest rough gain of each lever, and all
 /// tries that help.
 fn try_all(runs: &Runs, levers: &[Lever]) -> Result<(Vec<f64>, Vec<Contender>), Failure> {
     let mut rough = Vec::new();

@@ -147,7 +147,8 @@ fn run_plan(
 /// `transfer` gets a flag that is true once the link has ended. Returns the result of `transfer`,
 /// the largest connection of the capture, and the link's counts.
 ///
-/// The capture must end with `link` or with `transfer`, because the analysis reads it to its end.
+/// The capture must end with `link` or with `transfer`, because the analysis reads until the
+/// capture ends.
 ///
 /// # Errors
 /// Returns the error of the system.
@@ -305,7 +306,8 @@ fn wait(
     }
 }
 
-/// Time at which every flow has ended without the time limit: complete or given up.
+/// Latest time at which every flow is complete or has given up, if no time limit ends the row
+/// earlier.
 fn own_bound(plan: &KernelPlan) -> Duration {
     let ends = plan.connections.iter().map(FlowPlan::latest_end);
     ends.max().map_or(Duration::MAX, Duration::from)

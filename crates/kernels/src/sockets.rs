@@ -125,6 +125,7 @@ impl AppStream for TcpStream {
 /// Returns true if a call ended only because its timeout passed.
 pub fn is_wait(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, WouldBlock};
-    // Do not include `TimedOut`: with both stacks, it is the error of a connection that timed out.
+    // Do not include `TimedOut`: the kernel's stack and fullpipe's return it for a connection that
+    // timed out.
     matches!(error.kind(), Interrupted | WouldBlock)
 }

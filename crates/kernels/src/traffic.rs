@@ -132,7 +132,7 @@ pub struct Connection<'a> {
     pub flow: &'a FlowPlan,
     /// The socket that will connect.
     pub opener: Unconnected,
-    /// The listening socket to which it connects.
+    /// The listening socket to which `opener` connects.
     pub listening: Listening,
     /// Address of the listening socket.
     pub service: SocketAddr,
@@ -300,8 +300,8 @@ fn hear(stream: &impl Stream, bytes: u64, clock: &RowClock) -> io::Result<bool> 
     Ok(true)
 }
 
-/// Reads the payload at the pace of the flow's plan, until all payload has arrived or the time is
-/// over.
+/// Reads the payload at the pace of the flow's plan, until all payload has arrived, or until the
+/// flow or the row ends.
 pub fn read_all(
     stream: &impl AppStream,
     flow: &FlowPlan,

@@ -1,4 +1,4 @@
-//! Tests of the budget of an explanation and its parts.
+//! Tests of the budget of an explanation, and of the shares of the budget that its searches get.
 
 use super::*;
 

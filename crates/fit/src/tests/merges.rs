@@ -156,8 +156,8 @@ fn offloads_at_one_tap_are_not_taken_for_losses() {
     assert_eq!(found.filled_bytes, 0);
 }
 
-/// Segments that the capture at the receiver dropped did arrive, because they were acknowledged and
-/// never sent again.
+/// Segments that are missing in the receiver's capture count as arrived if they were acknowledged
+/// and never retransmitted.
 #[test]
 fn segments_that_a_capture_dropped_are_not_taken_for_losses() {
     let ([sender, mut receiver], _) = both("", 1_000_000);
@@ -191,7 +191,8 @@ fn options_that_one_capture_lacks_are_not_taken_for_losses() {
     assert_eq!(found.forward.unseen + found.back.unseen, 0);
 }
 
-/// A clock that is set while it captures, or that drifts by more than can be compared, is refused.
+/// Captures are refused if a clock was set during the capture, or drifts by too much to be
+/// compared.
 #[test]
 fn clocks_that_cannot_be_compared_are_refused() {
     let ([sender, receiver], _) = both("", 3_000_000);

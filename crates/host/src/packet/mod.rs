@@ -1,11 +1,10 @@
 //! A packet socket on an interface of this machine (`AF_PACKET`): the stack is
 //! one more host on the wire.
 //!
-//! Rule: the interface's settings do not change, except that it is promiscuous while the
-//! socket is open, because the stack has a MAC address of its own. Frames that the kernel
-//! sends on the interface are not received. Received frames are read without a system call
-//! from a ring of slots in memory that is shared with the kernel, and frames are sent many
-//! at a time.
+//! Rule: the interface's settings do not change, except that the interface is promiscuous while the
+//! socket is open, because the stack has a MAC address of its own. Frames that the kernel sends on
+//! the interface are not received. Received frames are read without a system call from a ring of
+//! slots in memory that is shared with the kernel, and frames are sent many at a time.
 
 mod ring;
 mod send;
@@ -36,8 +35,8 @@ use crate::{
 const PACKET_VNET_HDR: libc::c_int = 15;
 /// Socket option that leaves out the frames that the kernel sends (`linux/if_packet.h`).
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// Size in bytes of the socket's queue, in which frames that are larger than a slot of the ring
-/// wait.
+/// Size in bytes of the socket's queue. Frames that are larger than a slot of the ring wait in this
+/// queue.
 const LARGE_FRAMES: libc::c_int = 8 << 20;
 
 /// A packet socket bound to one interface.

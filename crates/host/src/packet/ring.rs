@@ -65,7 +65,7 @@ pub(super) struct ReceiveRing {
 }
 
 impl ReceiveRing {
-    /// Gives a ring to `socket`, whose frames begin with virtio headers.
+    /// Gives `socket` a ring. A virtio header must precede each frame of the socket.
     pub(super) fn new(socket: &OwnedFd) -> io::Result<Self> {
         set(socket, PACKET_VERSION, &TPACKET_V2)?;
         set(socket, PACKET_COPY_THRESH, &1_i32)?;
@@ -102,7 +102,8 @@ impl ReceiveRing {
             } else if captured < len {
                 None // lost: the queue for large frames was full
             } else {
-                // The first two of four bytes, in the byte order of this machine.
+                // Keep the first two of the four bytes that `field` read: the frame's position has
+                // two bytes.
                 let [high, low, ..] = (field(FRAME_OFFSET) as u32).to_ne_bytes();
                 let start = slot + usize::from(u16::from_ne_bytes([high, low]));
                 let len = captured.min(buffer.len());

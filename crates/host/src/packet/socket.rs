@@ -18,7 +18,7 @@ const EVERY_PROTOCOL: u16 = (libc::ETH_P_ALL as u16).to_be();
 const VLAN_TAG: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_VLAN_TAG) as u32;
 /// Mask of the VLAN's number in a tag.
 const VLAN_NUMBER: u32 = 0xfff;
-/// Bytes that an accepted frame keeps: all, because no frame is longer.
+/// Number of bytes that an accepted frame keeps: all, because no frame is longer than this.
 const WHOLE: u32 = 1 << 18;
 
 /// Opens a packet socket, which receives nothing before [`bind`].
@@ -26,7 +26,7 @@ pub(crate) fn open() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: no pointers are passed; nothing else owns the returned descriptor.
     let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-    // SAFETY: as above.
+    // SAFETY: the kernel has just returned `fd`, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

@@ -125,8 +125,8 @@ impl Runtime {
         self.driver.change_lease(LeaseHolder::renew);
     }
 
-    /// Returns the host's address to the DHCP server and stops asking for one. The connections of the
-    /// address end. Without DHCP, nothing happens.
+    /// Returns the host's address to the DHCP server and asks for no other address. The connections
+    /// of the address end. Without DHCP, nothing happens.
     pub fn release_lease(&self) {
         self.driver.change_lease(LeaseHolder::release);
     }

@@ -18,7 +18,8 @@ impl Runtime {
     }
 
     /// Returns the addresses of `name`, the best first (RFC 6724), and blocks until they are known.
-    /// The host asks for addresses of the families that it has an address of.
+    /// The host asks for IPv4 addresses only if it has an IPv4 address, and for IPv6 addresses only
+    /// if it has an IPv6 address.
     ///
     /// # Errors
     /// Returns `InvalidInput` if `name` is no host name; `NotFound` if it has no address; `TimedOut`

@@ -37,7 +37,7 @@ use crate::{
 
 /// Time between two tries to send frames that the kernel has not taken.
 const SEND_AGAIN: Duration = Duration::from_micros(200);
-/// Longest wait for a receive queue whose last socket was closed.
+/// Longest wait until a receive queue is free after its last socket was closed.
 const FREE_AFTER: Duration = Duration::from_secs(1);
 /// Time between two tries to bind to a receive queue that is still busy.
 const BIND_AGAIN: Duration = Duration::from_millis(10);
@@ -164,7 +164,7 @@ fn open_socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
     // SAFETY: no pointers are passed; nothing else owns the returned descriptor.
     let fd = check(unsafe { libc::socket(libc::AF_XDP, kind, 0) })?;
-    // SAFETY: as above.
+    // SAFETY: the kernel has just returned `fd`, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -267,8 +267,8 @@ impl HostDevice for XdpSocket {
         }
     }
 
-    /// Calls the kernel until it takes no more frames: a call may take only some of them. The other
-    /// frames, for which the interface has no room, are tried again 200 µs later.
+    /// Calls the kernel until it takes no more frames, because one call may take only some of the
+    /// frames. Frames for which the interface has no room are tried again 200 µs later.
     fn flush(&self) {
         let mut waiting = self.sender().waiting();
         while waiting > 0 {

@@ -29,7 +29,8 @@ const CHUNKS: [usize; 2] = [2_048, 4_096];
 /// Largest frame that a chunk holds, in bytes.
 pub(super) const FRAME_MAX: usize = CHUNKS[1] - HEADROOM;
 
-/// Returns the smallest chunk for frames of `frame_max` bytes, or `None` if there is none.
+/// Returns the smallest chunk size for frames of `frame_max` bytes; `None` if the frames fit in no
+/// chunk.
 pub(super) fn chunk_for(frame_max: usize) -> Option<usize> {
     CHUNKS
         .into_iter()

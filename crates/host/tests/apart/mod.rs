@@ -123,8 +123,8 @@ fn wait(mut child: Child, limit: Duration) -> Option<ExitStatus> {
 #[allow(dead_code)]
 pub fn in_network_namespace(test: &str, body: fn()) {
     if env::var_os(INSIDE).is_some() {
-        // A test that gives up its privileges calls this a second time. The interface is already up
-        // then, so the error of this command is ignored.
+        // A test that gives up its privileges calls this function a second time. The interface is
+        // already up then, so an error of this command is ignored.
         let up = Command::new("ip")
             .args(["link", "set", "lo", "up"])
             .status();

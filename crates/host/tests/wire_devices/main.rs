@@ -111,8 +111,8 @@ fn swap_files(runtime: &Runtime, stack_connects: bool) {
     swap_between(runtime, ["10.8.3.1:80", "10.8.3.2:80"], stack_connects);
 }
 
-/// Carries a file in each direction between the kernel and the stack, whose addresses `ends` has
-/// in this order.
+/// Carries a file in each direction between the kernel and the stack. `ends` has the kernel's
+/// address first, then the stack's.
 fn swap_between(runtime: &Runtime, ends: [&str; 2], stack_connects: bool) {
     let (ours, theirs) = (file(1), file(2));
     let [at_kernel, at_stack] = ends.map(|end| end.parse::<SocketAddr>().expect("an address"));
@@ -156,7 +156,7 @@ fn files_arrive_whole_in_both_directions_and_pings_are_answered() {
         "files_arrive_whole_in_both_directions_and_pings_are_answered",
         || {
             cable();
-            // Each stack has another MAC address, which the kernel must learn at once.
+            // Each stack has a different MAC address, which the kernel must learn at once.
             let mut stations = 1..;
             for device in DEVICES {
                 without_offload(device);

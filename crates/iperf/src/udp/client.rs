@@ -226,7 +226,7 @@ impl Tester for UdpClient<'_> {
             Ok(event) => event,
             Err(error) => {
                 self.state = State::Ended;
-                // The call fails if the error was that the socket is closed.
+                // If `error` says that the socket is closed, this call fails, too.
                 let _ = stack.udp_close(self.socket);
                 self.report(Duration::ZERO, None, Some(Failure::Udp(error)))
             }

@@ -88,7 +88,7 @@ impl UdpServer {
     }
 
     /// Returns the test of `peer`. If `peer` has none, begins one; returns `None` instead if the
-    /// datagram is a last one (`is_last`) or every place is in use.
+    /// datagram is a last one (`is_last`) or the server has no place for another test.
     fn test(&mut self, peer: SocketAddr, is_last: bool, now: Instant) -> Option<&mut Test> {
         let known = |test: &Option<Test>| test.as_ref().is_some_and(|test| test.peer == peer);
         let place = match self.tests.iter().position(known) {

@@ -202,7 +202,7 @@ impl Plan {
         self.queue(2.0);
     }
 
-    /// Sets a queue with a length of this many bandwidth-delay products.
+    /// Sets a queue of `products` bandwidth-delay products, but of at least 20,000 bytes.
     fn queue(&mut self, products: f64) {
         let bytes = (self.bdp() * products).max(20_000.0) as u64;
         self.set("path.forward.queue", format!("{bytes} bytes"));
@@ -287,7 +287,8 @@ impl Plan {
     fn buffer(&mut self, path: &str) {
         let buffer = self.spread(8_192.0, 1_048_576.0);
         let products = self.spread(0.1, 0.6);
-        // The rate of the path is set to `buffer / products` per round trip, and at most 1 Gbit/s.
+        // Limit the buffer, because the path's rate, `buffer / products` per round trip, may be at
+        // most 1 Gbit/s.
         let most = 1e9 * self.rtt_us as f64 / 8e6 * products;
         let buffer = buffer.min(most).max(8_192.0);
         self.rate(buffer / products, buffer / products * 1.01);

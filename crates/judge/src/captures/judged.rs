@@ -40,7 +40,7 @@ pub struct JudgedCapture {
     pub seen: TrueAccount,
     /// The group that the capture's account names.
     pub named: LimitGroup,
-    /// Confidence in that group.
+    /// Confidence that the named group is right.
     pub confidence: Confidence,
     /// Everything that the capture showed.
     pub observed: ObservedConnection,

@@ -93,9 +93,9 @@ pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let Some(before_mbps) = before_mbps else {
         return Ok(Vec::new());
     };
-    // Only one of the three places gives advice in a case. The place changes from case to case: the
-    // quotient changes it between successive cases of one construction, and the remainder between
-    // the constructions of successive numbers.
+    // Only one of the three places gives advice in a case. The quotient changes the place between
+    // successive cases of one construction. The remainder changes the place between the
+    // constructions of successive numbers.
     let round = number / Family::ALL.len() as u64 + number % Family::ALL.len() as u64;
     let mut all = Vec::new();
     for (place, view) in View::ALL.into_iter().enumerate() {
@@ -173,7 +173,7 @@ fn judged(
     Ok(found)
 }
 
-/// Applies the advice to the captured transfer.
+/// Runs the captured transfer again with the advice. Returns `None` if there is no advice.
 fn advice(
     case: &Case,
     explained: &Explanation,

@@ -65,7 +65,7 @@ pub fn micros(us: u64) -> String {
 }
 
 impl Plan {
-    /// Creates a world with two presets and a path between them, which has a rate and a delay.
+    /// Creates a world with two hosts, each with a preset, and a path with a rate and a delay.
     pub fn new(rng: &Rng, is_udp: bool) -> Self {
         let of = |name: &str| rng.fork_named(name);
         let rate_bps = spread(&mut of("rate"), 1e5, 1e9) as u64;

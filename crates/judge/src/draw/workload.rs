@@ -43,8 +43,8 @@ fn segment(plan: &Plan) -> u64 {
         .max(1)
 }
 
-/// Sets the size of a write: a power of two, an odd size, or whole segments, perhaps with a byte
-/// more or less.
+/// Sets the size of a write: a power of two, any number of bytes, or whole segments, perhaps with a
+/// byte more or less.
 fn write(plan: &mut Plan, mut rng: Rng) {
     let whole = segment(plan) * rng.between(1, 6);
     let size = match rng.below(8) {

@@ -92,7 +92,7 @@ impl ReceiverView {
         own.map(|(_, time)| time).sum::<u64>() as f64 / all.max(1) as f64
     }
 
-    /// Returns true if the view does not contradict `main`, the sender's main limit.
+    /// Returns true if the receiver's share of the time fits `main`, the sender's main limit.
     fn agrees(&self, main: &MainLimit) -> bool {
         let of_receiver = [Limit::ReceiveWindow, Limit::ZeroWindow].map(Into::into);
         match of_receiver.contains(&main.limit) {
