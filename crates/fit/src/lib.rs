@@ -1,4 +1,5 @@
-//! Fits an experiment to a connection in a capture, so that both behave alike.
+//! Fits an experiment to a connection in a capture: the experiment then behaves like the
+//! connection.
 //!
 //! A [`Follower`](fullpipe_diagnose::observe::Follower) reads the connection and keeps its first
 //! segments. [`fit`] makes an experiment from these segments, runs it, and compares a capture of

@@ -68,9 +68,10 @@ fn lost(evidence: &Evidence<'_>) -> Vec<(u64, u64)> {
     found
 }
 
-/// If a hop drops all long packets without an ICMP message, returns the largest payload of a
-/// segment that passes this hop. Returns `None` if four full segments or more had arrived earlier:
-/// they passed, so the sender probably tried shorter segments because of an outage.
+/// If a hop drops all long packets without an ICMP message, returns the payload of the first
+/// shorter segment, in bytes. Returns `None` if four full segments or more had arrived earlier:
+/// full segments then pass the hop, and the sender probably tried shorter segments because of an
+/// outage.
 pub fn hole(evidence: &Evidence<'_>) -> Option<u64> {
     let mut episodes = evidence.observed.episodes.iter();
     let hole = episodes.find(|one| one.kind == EpisodeKind::MtuHole)?;
@@ -169,7 +170,7 @@ fn outage(evidence: &Evidence<'_>) -> Option<(u64, u64)> {
     let longest = timeouts.max_by_key(|one| one.end_ns - one.at_ns)?;
     let trace = &evidence.trace;
     let acks = trace.acks.iter().filter(|acked| acked.bytes > 0);
-    // The silence is the longest gap between two ACKs of new payload that overlaps the episode of
+    // The silence is the longest gap between two ACKs of new payload among the gaps that overlap
     // the timeout.
     let times: Vec<u64> = acks.map(|acked| acked.at).collect();
     let silences = times

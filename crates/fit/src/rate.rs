@@ -13,8 +13,8 @@ use crate::trace::{Sent, Trace};
 const ACKS: [usize; 2] = [4, 2];
 /// If at least this many trains agree on a rate, the rate is trusted.
 const STRONG: usize = 8;
-/// The bottleneck spread the segments if their ACKs took at least this many times as long as the
-/// segments.
+/// The bottleneck spread the segments of a train if their ACKs came back over at least this many
+/// times the time in which the segments left.
 const SPREAD: f64 = 1.5;
 /// The path has a queue if a round trip is more than this many times the smallest one.
 const QUEUED: f64 = 1.25;
@@ -88,7 +88,8 @@ fn by_trains(trace: &Trace, mss: u32, acks: usize) -> Option<(PathRate, usize)> 
     Some((rate, count))
 }
 
-/// The rates of the trains that show the path's rate, and the rates of all trains.
+/// The rates of the trains that show the path's rate, and the rates of all trains that are not
+/// ignored.
 fn trains(trace: &Trace, mss: u32, acks: usize) -> (Vec<f64>, Vec<f64>) {
     let progress: Vec<_> = trace.acks.iter().filter(|acked| acked.bytes > 0).collect();
     let mut sizes: Vec<u64> = progress.iter().map(|acked| acked.bytes).collect();

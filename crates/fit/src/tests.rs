@@ -212,7 +212,7 @@ fn a_reader_that_pauses_gives_no_advice() {
     assert!(explained.is_err());
 }
 
-/// A twin that does not reproduce its capture gives no advice.
+/// A twin (a fitted experiment) that does not reproduce its capture gives no advice.
 #[test]
 fn a_twin_that_misses_its_capture_gives_no_advice() {
     let mut twin = fitted(SMALL_BUFFER, "linux", View::Sender);

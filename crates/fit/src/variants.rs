@@ -115,8 +115,8 @@ fn pacing(best: &Best<'_>) -> Vec<(String, Plan)> {
     vec![("no pacing".to_string(), plan)]
 }
 
-/// Corrects the send buffer for the twin's error of goodput: a twin that is 10 % too fast gets a
-/// smaller buffer.
+/// Corrects the send buffer by the candidate's error of goodput: a candidate that is 10 % too fast
+/// gets a smaller buffer.
 fn send_buffer(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         plan,
@@ -161,7 +161,7 @@ fn send_buffer(best: &Best<'_>) -> Vec<(String, Plan)> {
     vec![(format!("{} = {to}", value.set), changed)]
 }
 
-/// Tries a longer queue if the twin lost segments and the captured connection lost none.
+/// Tries a longer queue if the candidate lost segments and the captured connection lost none.
 fn queue(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,

@@ -55,14 +55,14 @@ pub(crate) struct Core {
     sending: Option<FrameBatch<TxMeta>>,
     capabilities: Capabilities,
     frame_max: usize,
-    /// The device refused a frame; the driver's thread tries again.
+    /// True if the device refused a frame; the driver's thread then tries again.
     device_is_full: bool,
-    /// The stack could not send because the device was full.
+    /// True if the stack could not send because the device was full.
     stack_is_refused: bool,
     sent_bytes: u64,
     /// The driver's thread sleeps until this time; `None` if it is awake.
     asleep_until: Option<Instant>,
-    /// The sleeping thread wakes every [`DEVICE_PAUSE`] to read the device's completions.
+    /// True if the sleeping thread wakes every [`DEVICE_PAUSE`] to read the device's completions.
     watches_device: bool,
     /// The error that made the device unusable.
     failure: Option<io::ErrorKind>,

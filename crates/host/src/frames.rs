@@ -145,9 +145,9 @@ impl FrameBatch<TxMeta> {
 pub(crate) struct Outlet<'a> {
     pub(crate) capabilities: Capabilities,
     pub(crate) batch: &'a mut FrameBatch<TxMeta>,
-    /// The device accepts no frames now.
+    /// True if the device accepts no frames now.
     pub(crate) is_full: bool,
-    /// The batch refused the stack's last request for memory.
+    /// True if the batch refused the stack's last request for memory.
     pub(crate) has_refused: bool,
     pub(crate) sent_bytes: u64,
 }

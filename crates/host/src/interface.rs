@@ -170,7 +170,8 @@ pub fn holder_of(address: IpAddr) -> io::Result<Option<String>> {
     // SAFETY: the list ends with a null pointer; its strings and addresses live
     // until it is freed.
     while let Some(this) = unsafe { entry.as_ref() } {
-        // SAFETY: `ifa_addr` is null or points to an address of its family.
+        // SAFETY: `ifa_addr` is null or points to a socket address that is as long as its family
+        // says.
         if unsafe { address_at(this.ifa_addr) } == Some(address) {
             // SAFETY: `ifa_name` is a string of the list, which is not freed yet.
             let name = unsafe { CStr::from_ptr(this.ifa_name) };

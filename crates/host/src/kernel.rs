@@ -107,8 +107,8 @@ fn index(name: &str) -> io::Result<u32> {
     })
 }
 
-/// Sets the number of segments that a super-segment on an interface may have (`gso_max_segs`). With
-/// 1 the kernel makes no super-segments.
+/// Sets the number of segments that a super-segment (a frame that is cut into segments later) may
+/// have on an interface (`gso_max_segs`). With 1 the kernel makes no super-segments.
 ///
 /// # Errors
 /// Returns the kernel's error.

@@ -69,7 +69,7 @@ impl LeaseHolder {
         self.client.renew(now);
     }
 
-    /// Returns the address to its server and removes it from the stack.
+    /// Returns the address to its DHCP server and removes the address from the stack.
     pub(crate) fn release(&mut self, now: Instant) {
         self.client.release(now);
     }
@@ -110,8 +110,8 @@ impl LeaseHolder {
                     address: lease.address.into(),
                     prefix_len: lease.prefix_len,
                 };
-                // The client has checked the address. Adding it fails only if the program has
-                // filled the table of addresses; the host then has no lease.
+                // The client has checked the address. Adding the address fails only if the program
+                // has filled the table of addresses. The host then has no lease.
                 if stack.add_address(subnet).is_ok() {
                     route(stack, &lease);
                     self.lease = Some(lease);
@@ -136,7 +136,8 @@ impl LeaseHolder {
 /// Sets the default route to the first router of the lease.
 fn route(stack: &mut Stack, lease: &Lease) {
     match lease.routers.first() {
-        // A full table has no default route; the host then reaches its own network only.
+        // If the routing table is full, no default route is added, and the host reaches only its
+        // own network.
         Some(router) => drop(stack.routes_mut().set_default((*router).into())),
         None => drop(stack.routes_mut().remove(EVERYWHERE)),
     }

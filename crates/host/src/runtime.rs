@@ -28,7 +28,7 @@ const FINISH_POLL: Duration = Duration::from_millis(5);
 /// Error of starting a stack.
 #[derive(Debug)]
 pub enum StartError {
-    /// A knob or an address is invalid.
+    /// A knob (a setting of the stack) or an address is invalid.
     Config(ConfigError),
     /// The operating system refused to create a thread or a descriptor, or to give entropy.
     System(io::Error),

@@ -32,11 +32,11 @@ const MTU_RANGE: std::ops::RangeInclusive<usize> = 68..=65_521;
 /// Changes of the device that are undone when it is closed.
 #[derive(Debug, Default)]
 struct Changes {
-    /// The device existed before it was opened. If this is false, nothing is undone.
+    /// True if the device existed before it was opened. If this is false, nothing is undone.
     existed: bool,
     /// The MTU before it was changed.
     mtu: Option<usize>,
-    /// The device was down before it was opened.
+    /// True if the device was down before it was opened.
     was_down: bool,
     /// The address that was added, and the interface's number.
     address: Option<(u32, Prefix)>,
@@ -48,7 +48,7 @@ pub struct Tap {
     file: File,
     name: String,
     capabilities: Capabilities,
-    /// A virtio header precedes each frame.
+    /// True if a virtio header precedes each frame.
     has_header: bool,
     changes: Changes,
 }

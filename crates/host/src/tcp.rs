@@ -128,9 +128,9 @@ impl TcpStream {
         Self::connect_with(runtime, remote, None, None)
     }
 
-    /// Opens a connection to `remote` with the buffers and options of `tuning` (`None`
-    /// uses the knobs), and waits for at most `timeout` (`None`: as long as the stack
-    /// retries).
+    /// Opens a connection to `remote` with the buffers and options of `tuning` (`None` uses the
+    /// knobs, which are the stack's settings), and waits for at most `timeout` (`None`: as long as
+    /// the stack retries).
     ///
     /// # Errors
     /// Returns the errors of [`connect`](Self::connect); `TimedOut` after the timeout.
@@ -299,7 +299,8 @@ impl TcpStream {
             .map_err(tcp_error)
     }
 
-    /// Describes the connection in lines of text: each bound with its value and its knob.
+    /// Describes the connection in lines of text: each bound on sending, with its value and its
+    /// knob.
     ///
     /// # Errors
     /// Fails if the connection is gone.
@@ -495,7 +496,7 @@ impl TcpListener {
         Self::bind_with(runtime, local, ListenOptions::default())
     }
 
-    /// Listens on `local`, with a backlog and with buffers and options for its
+    /// Listens on `local`. `options` gives the backlog, and the buffers and options of accepted
     /// connections.
     ///
     /// # Errors
@@ -531,7 +532,7 @@ impl TcpListener {
         self.timeout.set(timeout);
     }
 
-    /// Waits for the next connection. Returns it with its peer's address.
+    /// Waits for the next connection. Returns the connection and its peer's address.
     ///
     /// # Errors
     /// Returns `WouldBlock` after the timeout.

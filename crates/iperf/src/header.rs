@@ -58,11 +58,11 @@ pub struct ClientHeader {
     pub amount: Amount,
     /// Rate limit of the sender.
     pub rate: Option<Rate>,
-    /// The server sends.
+    /// True if the server sends.
     pub reverse: bool,
-    /// The client waits for the server's acknowledgement.
+    /// True if the client waits for the server's acknowledgement.
     pub wants_ack: bool,
-    /// The client requests a dual test, which is not implemented.
+    /// True if the client requests a dual test, which is not implemented.
     pub wants_dual_test: bool,
 }
 

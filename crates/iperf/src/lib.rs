@@ -2,8 +2,8 @@
 //!
 //! Rule: no call blocks, allocates or reads a clock. [`header`] and [`tally`] are the wire format
 //! and the counts, which `fullpipe-perf` uses too. A [`Tester`] is one client or one server over a
-//! [`Stack`]: the program calls [`Tester::poll`] after each turn, and prints the [`Report`] of each
-//! test that ends.
+//! [`Stack`]: the program calls [`Tester::poll`] after each turn of its loop over stack and device,
+//! and prints the [`Report`] of each test that ends.
 //!
 //! ```
 //! use fullpipe::{Instant, Stack};

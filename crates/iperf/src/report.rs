@@ -22,7 +22,7 @@ pub enum TestKind {
     UdpReceived,
 }
 
-/// The limit clocks of a connection at the end of a test.
+/// The limit clocks of a connection (time and bytes by limit) at the end of a test.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Time and bytes by limit, as a sender.

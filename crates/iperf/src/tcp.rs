@@ -45,7 +45,7 @@ struct Flow {
     tally: Tally,
     /// Bytes of the present write that were accepted; 0 between writes.
     written: usize,
-    /// The last write was refused.
+    /// True if the last write was refused.
     is_blocked: bool,
 }
 

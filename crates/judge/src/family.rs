@@ -1,8 +1,9 @@
 //! Families of levers (things that somebody could change), for the table that compares the best
 //! levers with the levers that answers name.
 //!
-//! Rule: the rows list knobs and fields of hosts. Levers of applications, processors and the
-//! path get a family from their kind; a lever of the path also from its field.
+//! Rule: the rows list knobs (settings of a host's stack) and fields of hosts. Levers of
+//! applications, processors and the path get a family from their kind; a lever of the path also
+//! from its field.
 
 use fullpipe_explain::LeverKind;
 

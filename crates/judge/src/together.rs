@@ -16,15 +16,15 @@ const PROMISING: usize = 6;
 /// Share of a combination's gain that must remain when levers are removed.
 const KEPT: f64 = 0.98;
 
-/// Levers by their indices in the list of levers, and their changes.
+/// Levers that are changed together, as indices in the list of levers, and the changes.
 pub struct Combination {
     pub places: Vec<usize>,
     pub changes: Vec<Change>,
 }
 
-/// Returns the best combination, reduced to the fewest levers. Returns `None` if the combination
-/// is not faster by [`LEAST`] than the best single lever of the hosts, or if one of its levers
-/// suffices. `rough` contains the rough gain of each lever.
+/// Returns the best combination, reduced to the fewest levers. Returns `None` if the combination is
+/// not faster by [`LEAST`] than the best single lever of the hosts, or if one of its levers
+/// suffices. `rough` contains the rough gain of each lever, measured with few seeds.
 ///
 /// # Errors
 /// Fails if a checker of the simulator found a violation.

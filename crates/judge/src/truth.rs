@@ -17,7 +17,8 @@ use crate::{
 /// Largest number of levers of the hosts that are measured; also the largest number of other levers
 /// that are measured.
 const CONTENDERS: usize = 8;
-/// A lever cannot be the best if its rough gain is below this share of the best measured gain.
+/// A lever cannot be the best if its rough gain (measured with few seeds) is below this share of
+/// the best measured gain.
 const FAR: f64 = 0.7;
 
 /// The best levers: the changes, and their gain.

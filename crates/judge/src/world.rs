@@ -11,7 +11,7 @@ use crate::draw;
 pub struct World {
     /// Number of the world.
     pub number: u64,
-    /// Names of the dimensions that were drawn for the world.
+    /// Names of the dimensions (properties) that were drawn for the world.
     pub dimensions: Vec<&'static str>,
     /// The world as a file for `fullpipe lab`.
     pub file: String,

@@ -19,7 +19,7 @@ use crate::settings::KernelSettings;
 /// Largest number of connections of a row.
 const CONNECTIONS: u32 = 64;
 
-/// A row of two kernel hosts and the link between them.
+/// The plan of a row: two kernel hosts and the link between them.
 #[derive(Clone, Debug)]
 pub struct KernelPlan {
     /// Names of the hosts at the link's ends, in the order of the link.
@@ -28,7 +28,8 @@ pub struct KernelPlan {
     ends: Vec<usize>,
     /// Settings of the host at each end.
     pub settings: [KernelSettings; 2],
-    /// Largest number of segments of a super-segment at each end; `None` keeps the kernel's value.
+    /// Largest number of segments of a super-segment (a frame that is cut into segments later) at
+    /// each end; `None` keeps the kernel's value.
     pub gso_max_segs: [Option<u32>; 2],
     /// Length in frames of the device queue at each end.
     pub device_queue: [u32; 2],

@@ -1,5 +1,5 @@
-//! The account (time by limit) of a sender, from a capture at its host that is analysed while it
-//! is written.
+//! The account (time by limit) of a sender, computed from a capture at the sender's host. The
+//! capture is analysed while it is written.
 //!
 //! Rule: the analysis reads the same bytes that a capture file has. If the analysis falls behind,
 //! the bytes wait in memory and the link is never delayed.

@@ -1,8 +1,9 @@
 //! Translates a host's settings for the kernel: sysctls, socket options, properties of the device.
 //!
-//! Rule: every setting of the host is applied or reported. A knob with the value of the preset
-//! `linux` needs no setting, because that preset describes the kernel. Buffers, congestion control
-//! and Nagle's algorithm are always set, because the machine's defaults may differ.
+//! Rule: every setting of the host is applied or reported. A knob (a setting of fullpipe's stack)
+//! with the value of the preset `linux` needs no setting of the kernel, because that preset
+//! describes the kernel. Buffers, congestion control and Nagle's algorithm are always set, because
+//! the machine's defaults may differ.
 
 use std::time::Duration;
 

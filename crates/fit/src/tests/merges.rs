@@ -1,5 +1,5 @@
-//! Tests of merging captures at both hosts of the simulator: clocks, losses, holes, offloads. A tap
-//! is the place of a capture.
+//! Tests of merging captures at both hosts of the simulator: clocks, losses, holes (segments that a
+//! capture misses), offloads. A tap is the place of a capture.
 //!
 //! Rule: results are compared with the hosts' own traces, or with a merge of two captures by one
 //! clock.

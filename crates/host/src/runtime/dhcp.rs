@@ -24,7 +24,8 @@ const PLACEHOLDER: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
 /// Creates a stack without an address on `interface`, and a client that obtains one.
 ///
 /// # Errors
-/// Fails if the device carries no Ethernet frames, a knob is invalid or there is no entropy.
+/// Fails if the device carries no Ethernet frames, a knob (a setting of the stack) is invalid, or
+/// there is no entropy.
 pub(super) fn start_without_address(
     config: &Config,
     interface: Interface,
@@ -80,7 +81,7 @@ impl Runtime {
     ///
     /// # Errors
     /// Returns `TimedOut` after `patience`; `Unsupported` if the runtime does not use DHCP; another
-    /// error if it was stopped.
+    /// error if the runtime was stopped.
     pub fn wait_for_lease(&self, patience: Duration) -> io::Result<Lease> {
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         let mut context = Context::from_waker(&waker);
@@ -102,7 +103,8 @@ impl Runtime {
     /// Becomes ready once the host has a lease.
     ///
     /// # Errors
-    /// Returns `Unsupported` if the runtime does not use DHCP; another error if it was stopped.
+    /// Returns `Unsupported` if the runtime does not use DHCP; another error if the runtime was
+    /// stopped.
     pub fn poll_lease(&self, context: &mut Context<'_>) -> Poll<io::Result<Lease>> {
         let mut core = self.driver.lock();
         if let Err(error) = self.driver.check(&core) {

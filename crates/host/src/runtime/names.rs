@@ -22,8 +22,8 @@ impl Runtime {
     /// if it has an IPv6 address.
     ///
     /// # Errors
-    /// Returns `InvalidInput` if `name` is no host name; `NotFound` if it has no address; `TimedOut`
-    /// if no DNS server answers.
+    /// Returns `InvalidInput` if `name` is no host name; `NotFound` if the name has no address;
+    /// `TimedOut` if no DNS server answers.
     pub fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         match name.parse() {
             Ok(address) => Ok(vec![address]),

@@ -1,7 +1,7 @@
 //! Decisions of a deferred listener (`ListenOptions::deferred`) about each SYN.
 //!
-//! Rule: requests are kept in the stack, and nothing is kept here. A request without a decision ends
-//! after the time of the knob `stack.request_timeout`.
+//! Rule: requests are kept in the stack, and nothing is kept here. A request without a decision
+//! ends after the time of the knob (setting) `stack.request_timeout`.
 
 use std::{
     io,

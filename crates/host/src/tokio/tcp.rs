@@ -32,8 +32,8 @@ impl TcpStream {
         Self::connect_with(runtime, remote, None).await
     }
 
-    /// Opens a connection to `remote` with the buffers and options of `tuning` (`None`
-    /// uses the knobs).
+    /// Opens a connection to `remote` with the buffers and options of `tuning` (`None` uses the
+    /// knobs, which are the stack's settings).
     ///
     /// # Errors
     /// Returns the errors of [`connect`](Self::connect).
@@ -124,7 +124,8 @@ impl TcpStream {
         self.0.info()
     }
 
-    /// Describes the connection in lines of text: each bound with its value and its knob.
+    /// Describes the connection in lines of text: each bound on sending, with its value and its
+    /// knob.
     ///
     /// # Errors
     /// Fails if the connection is gone.
@@ -185,7 +186,7 @@ impl TcpListener {
         tcp::TcpListener::bind(runtime, local).map(Self)
     }
 
-    /// Listens on `local`, with a backlog and with buffers and options for its
+    /// Listens on `local`. `options` gives the backlog, and the buffers and options of accepted
     /// connections.
     ///
     /// # Errors
@@ -203,8 +204,8 @@ impl TcpListener {
         self.0.local_addr()
     }
 
-    /// Waits for the next connection. Returns it with its peer's address. Several
-    /// tasks may wait; each connection goes to one of them.
+    /// Waits for the next connection. Returns the connection and its peer's address. Several tasks
+    /// may wait; each connection goes to one of them.
     ///
     /// # Errors
     /// Fails if the runtime was stopped.

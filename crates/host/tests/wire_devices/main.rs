@@ -24,7 +24,7 @@ use fullpipe_host::{DeviceOptions, Namespace, Runtime, TcpListener, TcpStream, k
 
 /// Both kinds of device.
 const DEVICES: [&str; 2] = ["packet:fpwire0", "xdp:fpwire0"];
-/// Name of the test that starts its own program as another process.
+/// Name of the test that runs this test program in a second process.
 const DETACHED: &str = "the_xdp_program_is_detached_on_every_way_out";
 /// Bytes of a file; no multiple of a segment's payload.
 const FILE: usize = 12_000_001;

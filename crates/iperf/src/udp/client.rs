@@ -110,7 +110,8 @@ impl<'a> UdpClient<'a> {
                 return Ok(None);
             }
             if !self.send(self.next_id(), stack, now)? {
-                // An event of the stack reports room; wait at most a millisecond for it.
+                // An event of the stack reports room in the queue. Wait at most a millisecond for
+                // this event.
                 return Ok(Some(now + Duration::from_millis(1)));
             }
             self.tally.moved(length);

@@ -168,7 +168,8 @@ impl Plan {
         self.rate_bps as f64 * self.rtt_us as f64 / 8e6
     }
 
-    /// Sets a path with an RTT from 1 to 200 ms, a congestion control, and ample buffers.
+    /// Sets a path with an RTT from 1 to 200 ms, a congestion control, and buffers that are too
+    /// large to be the limit.
     fn common(&mut self) {
         let rtt_us = self.spread(1_000.0, 200_000.0) as u64;
         self.rtt_us = rtt_us;

@@ -14,8 +14,8 @@ const RIGHT: f64 = 0.95;
 const RIGHT_AT_SENDER: f64 = 0.98;
 /// Largest share of wrong answers with high confidence.
 const SURELY_WRONG: f64 = 0.01;
-/// Largest allowed median of the errors of captures. The error of a capture is its
-/// largest error of a limit's share.
+/// Largest allowed median of the errors of captures. The error of a capture is the error of the
+/// limit whose share is most wrong.
 const ERROR: f64 = 0.05;
 
 /// Figures over many judged captures.
@@ -42,8 +42,8 @@ impl<'a> CaptureTally<'a> {
         self.share(view, JudgedCapture::is_surely_wrong)
     }
 
-    /// Median of the errors of captures. The error of a capture is its largest error of a
-    /// limit's share.
+    /// Median of the errors of captures. The error of a capture is the error of the limit whose
+    /// share is most wrong.
     pub fn median_error(&self, view: Option<View>) -> f64 {
         let of_view = self.of(view);
         let mut errors: Vec<f64> = of_view.map(JudgedCapture::error).collect();

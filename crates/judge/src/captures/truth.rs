@@ -1,10 +1,10 @@
 //! The true account of a transfer: the time that its sender spent at each limit (such as the receive
 //! window), which the simulated stack counts itself.
 //!
-//! Rule: the handshake and the time after FIN are excluded, because a capture begins and ends at
-//! other moments than the clock. Pacing counts as a limit only if a pacing rate was configured.
-//! Otherwise congestion control sets the rate, so the time of pacing is added to the last limit
-//! that bounded the bytes in flight.
+//! Rule: the handshake and the time after FIN are excluded, because a capture does not begin and
+//! end together with the stack's count. Pacing counts as a limit only if a pacing rate was
+//! configured. Otherwise congestion control sets the rate, so the time of pacing is added to the
+//! last limit that bounded the bytes in flight.
 
 use std::fmt;
 
