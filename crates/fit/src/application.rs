@@ -172,7 +172,8 @@ fn writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     true
 }
 
-/// Median payload of bursts, and median time between them.
+/// Median payload of a burst, and median time from the begin of a burst to the begin of the next
+/// one.
 fn medians(bursts: &[(u64, u64)]) -> (u64, u64) {
     let mut sizes: Vec<u64> = bursts.iter().map(|(_, bytes)| *bytes).collect();
     // Ignore the last burst, because it may be incomplete.

@@ -35,10 +35,10 @@ pub fn of_receive_buffer(evidence: &Evidence<'_>, largest: u64) -> SizedBy {
     evidence.recorded.receive.unwrap_or(unrecorded)
 }
 
-/// Returns the note for an advice that changes a buffer whose size has an unknown origin: the other
-/// setting, and the command that shows which setting applies. `knob` is the advised setting and
-/// `wanted` its new value. Returns `None` if `knob` is no buffer setting, or if the origin is
-/// known.
+/// Returns the note for an advice about a buffer whose size may come from two settings. The note
+/// names the setting that the advice does not change, and the command that shows which setting
+/// applies. `knob` is the advised setting and `wanted` its new value. Returns `None` if `knob` is
+/// no buffer setting, or if the origin is known.
 pub fn other_setting(plan: &Plan, knob: &str, wanted: &str) -> Option<String> {
     let (host, option, sysctl, usual) = match knob {
         "SO_SNDBUF" | "tcp_wmem" => ("sender", "SO_SNDBUF", "tcp_wmem", "4096 16384 4194304"),

@@ -179,8 +179,8 @@ impl Waits {
     fn before(&self, at_ns: i64, tsval: u32) -> u64 {
         let Some(first) = self.first else { return 0 };
         let late = lateness(first, (at_ns, tsval)).saturating_sub(self.least);
-        // The segment with the smallest lateness is the reference. If it left at the start of its
-        // tick, and another segment at the end of its own tick, the other seems late by up to a
+        // The segment with the smallest lateness is the reference. If the reference left at the
+        // start of a tick, another segment that left at the end of a tick seems late by up to a
         // tick. Subtract this tick.
         late.saturating_sub(TICK).max(0) as u64
     }

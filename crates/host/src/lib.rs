@@ -17,10 +17,10 @@
 //!    frames and deadlines. A call on a socket sends the resulting frames itself, without waking
 //!    that thread. No lock is held over a system call.
 //! 3. **Blocking sockets.** [`TcpListener`], [`TcpStream`] and [`UdpSocket`] have calls like those
-//!    of the standard library's types. [`TcpStream::describe`] prints the bounds on a connection's
-//!    sending and the time for which each was the limit; [`Runtime::with_stack`] gives access to
-//!    the whole stack. [`TcpStream::connect_to_name`] connects to a name: the servers come from
-//!    DHCP, from router advertisements or from [`RuntimeBuilder::dns_servers`].
+//!    of the standard library's types. [`TcpStream::describe`] prints what bounds a connection, and
+//!    the time charged to each limit; [`Runtime::with_stack`] gives access to the whole stack.
+//!    [`TcpStream::connect_to_name`] connects to a name: the servers come from DHCP, from router
+//!    advertisements or from [`RuntimeBuilder::dns_servers`].
 //! 4. **Async sockets.** The module [`tokio`], behind the feature of that name, has
 //!    `TcpStream`, `TcpListener` and `UdpSocket` for tokio. For another executor, the
 //!    blocking types have methods named `poll_…` ([`TcpStream::poll_receive`]), with

@@ -128,9 +128,9 @@ impl TcpStream {
         Self::connect_with(runtime, remote, None, None)
     }
 
-    /// Opens a connection to `remote` with the buffers and options of `tuning` (`None` uses the
-    /// knobs, which are the stack's settings), and waits for at most `timeout` (`None`: as long as
-    /// the stack retries).
+    /// Opens a connection to `remote` with the buffers and options of `tuning`, and waits for at
+    /// most `timeout`. Without `tuning`, the knobs (settings of the stack) apply. Without
+    /// `timeout`, the call waits as long as the stack retries.
     ///
     /// # Errors
     /// Returns the errors of [`connect`](Self::connect); `TimedOut` after the timeout.
@@ -299,8 +299,8 @@ impl TcpStream {
             .map_err(tcp_error)
     }
 
-    /// Describes the connection in lines of text: each bound on sending, with its value and its
-    /// knob.
+    /// Describes the connection in lines of text: each bound with its value and its knob (setting),
+    /// and the time charged to each limit.
     ///
     /// # Errors
     /// Fails if the connection is gone.

@@ -84,7 +84,7 @@ fn run(
     };
     while reports.iter().any(Option::is_none) || !free(hosts) {
         for (index, host) in hosts.iter_mut().enumerate() {
-            // A tester must reach a state in which a device would sleep.
+            // Both testers must reach a state in which the processor of a real device would sleep.
             for again in 0.. {
                 assert!(again < 100, "{index} does not sleep at {now:?}");
                 turn(host, &mut ports[index], now);

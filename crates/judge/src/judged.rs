@@ -68,7 +68,7 @@ pub struct AdviceResult {
     pub gain: f64,
     /// True if the settings were refused, or if two sets of seeds show a contradiction. A
     /// contradiction is a loss of goodput of more than 2 % and more than twice the error of the
-    /// gain, or more runs than without the advice that ended without all bytes.
+    /// gain, or more incomplete runs with the advice than without it.
     pub is_worse: bool,
     /// Error of the prediction as a share of the measured goodput; `None` without a prediction.
     pub missed: Option<f64>,

@@ -100,10 +100,10 @@ impl Truth {
         self.levers.iter().find(|lever| lever.name == name)
     }
 
-    /// The changes of these levers together: first with each lever at an ample value (too large to
-    /// be the limit, or the other value of a rule), then with each lever at twice its present value
-    /// (or at the ample value, if the lever cannot be doubled). `None` if a name is not the name of
-    /// a lever.
+    /// The changes of these levers together: first with ample values, then with twice the present
+    /// values. An ample value is too large to be the limit, or is the other value of a rule. A
+    /// lever that cannot be doubled has its ample value both times. `None` if a name is not the
+    /// name of a lever.
     pub fn changes(&self, names: &[String]) -> Option<[Vec<Change>; 2]> {
         let levers: Option<Vec<&Lever>> = names.iter().map(|name| self.lever(name)).collect();
         let levers = levers?;

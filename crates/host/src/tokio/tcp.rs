@@ -32,8 +32,8 @@ impl TcpStream {
         Self::connect_with(runtime, remote, None).await
     }
 
-    /// Opens a connection to `remote` with the buffers and options of `tuning` (`None` uses the
-    /// knobs, which are the stack's settings).
+    /// Opens a connection to `remote` with the buffers and options of `tuning`. Without `tuning`,
+    /// the knobs (settings of the stack) apply.
     ///
     /// # Errors
     /// Returns the errors of [`connect`](Self::connect).
@@ -124,8 +124,8 @@ impl TcpStream {
         self.0.info()
     }
 
-    /// Describes the connection in lines of text: each bound on sending, with its value and its
-    /// knob.
+    /// Describes the connection in lines of text: each bound with its value and its knob (setting),
+    /// and the time charged to each limit.
     ///
     /// # Errors
     /// Fails if the connection is gone.

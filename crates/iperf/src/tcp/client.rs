@@ -130,8 +130,8 @@ fn ended(has_ended: bool) -> Result<Step, Failure> {
 }
 
 /// Begins the test once the connection is established: writes the header that announces the test,
-/// if there is one. If the test has fewer bytes than a header, no header is sent, because the
-/// server would wait for a whole header.
+/// if there is one. If the client is to send fewer bytes than a header has, it sends no header,
+/// because the server would wait for a whole header.
 fn begin(
     plan: &TestPlan,
     flow: &mut Flow,

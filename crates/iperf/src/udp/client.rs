@@ -105,7 +105,7 @@ impl<'a> UdpClient<'a> {
             *due = now;
         }
         while *due <= now {
-            // The last datagram is sent elsewhere. The first datagram is never the last one.
+            // `step` sends the last datagram. The first datagram is never the last one.
             if self.tally.datagrams > 0 && remaining.next_length(length + 1, now) <= length {
                 return Ok(None);
             }

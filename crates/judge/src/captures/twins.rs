@@ -173,7 +173,8 @@ fn judged(
     Ok(found)
 }
 
-/// Runs the captured transfer again with the advice. Returns `None` if there is no advice.
+/// Runs the captured transfer again with the advice. Returns `None` if there is no advice, or if
+/// the transfer refuses its settings.
 fn advice(
     case: &Case,
     explained: &Explanation,

@@ -159,7 +159,7 @@ fn second_flow(plan: &mut Plan, mut rng: Rng) {
 /// Makes the transfer end after a duration. Results may exclude the transfer's beginning.
 fn duration(plan: &mut Plan, mut rng: Rng) {
     // Choose a duration in which the path carries at most [`TIMED`] segments at its full rate,
-    // because a slow transfer may reach the full rate after a change.
+    // because a changed setting may let a slow transfer reach the full rate.
     let each = segment(plan).min(write_size(plan)).min(1_448);
     let longest_us = (TIMED * each) as f64 * 8e6 / plan.rate_bps as f64;
     if longest_us < 3.0 * plan.rtt_us as f64 {
