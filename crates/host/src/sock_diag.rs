@@ -39,7 +39,8 @@ const REPLY_LEN: usize = 4 << 10;
 pub enum DiagAnswer<'a> {
     /// Payload of the message about the socket.
     Found(&'a [u8]),
-    /// The kernel has no such socket; the value is the sequence number of the request.
+    /// The kernel answered with an error, usually because it has no such socket. The value is the
+    /// sequence number of the request.
     Gone(u32),
 }
 

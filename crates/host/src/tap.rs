@@ -143,7 +143,7 @@ impl Tap {
     fn take_back(&mut self) -> io::Result<()> {
         let changes = std::mem::take(&mut self.changes);
         if !changes.existed {
-            return Ok(()); // closing the descriptor removes it
+            return Ok(()); // closing the descriptor removes the device
         }
         if let Some((index, prefix)) = changes.address {
             netlink::change_address(Change::Remove, index, &prefix)?;

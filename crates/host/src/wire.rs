@@ -79,14 +79,15 @@ pub(crate) fn check_address(address: IpAddr) -> io::Result<()> {
 /// Shortest Ethernet frame, without its checksum.
 const FRAME_MIN: usize = 60;
 
-/// Returns an ARP announcement of `host` (RFC 5227, section 2.3), as a frame. A neighbour that still
-/// has the MAC address of an earlier run for the host's IP address learns the present one.
+/// Returns an ARP announcement of `host` (RFC 5227, section 2.3), as a frame. A neighbour that
+/// still has the MAC address of an earlier run for the host's IP address learns the new MAC
+/// address.
 pub(crate) fn announcement(host: &Interface) -> Option<[u8; FRAME_MIN]> {
     let IpAddr::V4(address) = host.address else {
         return None;
     };
     if address.is_unspecified() {
-        return None; // it comes later, by DHCP
+        return None; // the address comes later, by DHCP
     }
     let mac = host.mac.0;
     let parts: [&[u8]; 9] = [

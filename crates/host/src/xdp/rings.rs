@@ -131,7 +131,8 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Copies the next frame to `buffer`, cut if it is longer. Returns its length.
+    /// Copies the next frame to `buffer`. A frame that is longer than `buffer` is cut. Returns the
+    /// number of bytes copied; `None` if no frame waits.
     pub(super) fn take(&mut self, buffer: &mut [u8]) -> Option<usize> {
         if self.received.waiting() == 0 {
             return None;
