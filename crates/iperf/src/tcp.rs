@@ -71,8 +71,8 @@ impl Flow {
     }
 
     /// Writes as much of `remaining` as the stack accepts, in writes of `length` bytes. After a
-    /// refused write, waits until the connection is writable, because repeated refusals would make
-    /// work for the stack all the time, and the processor would never sleep.
+    /// refused write, waits until the connection is writable, because repeated writes would always
+    /// give the stack work, and the processor would never sleep.
     fn send(
         &mut self,
         remaining: &mut Remaining,

@@ -1,5 +1,5 @@
 //! Families of levers (things that somebody could change), for the table that compares the best
-//! levers with the levers that answers name.
+//! levers with the levers that explanations name.
 //!
 //! Rule: the rows list knobs (settings of a host's stack) and fields of hosts. Levers of
 //! applications, processors and the path get a family from their kind; a lever of the path also

@@ -96,8 +96,8 @@ pub struct Case {
     pub setup: Setup,
     /// True if a pacing rate is configured.
     pub has_rate: bool,
-    /// A capture in the middle of the path is computed from a host's capture. This is the host's
-    /// index, and the propagation delay from the host to the middle in nanoseconds.
+    /// A capture in the middle of the path is computed from a host's capture. The values are the
+    /// index of this host, and the propagation delay from this host to the middle in nanoseconds.
     pub middle: (usize, i64),
     /// The settings, one per line.
     pub text: String,
