@@ -114,8 +114,8 @@ impl AdviceEnd {
     }
 }
 
-/// Runs a row and follows the advice until it ends, in at most `most` steps. No host gets more
-/// packet memory than `memory` bytes.
+/// Runs a row and makes the advised changes one after another, in at most `most` steps, until a
+/// reason of [`AdviceEnd`] applies. No host gets more packet memory than `memory` bytes.
 ///
 /// # Errors
 /// Returns the error of the run that failed.
@@ -133,8 +133,8 @@ pub fn advise(
         let report = run_row(experiment, row, &setup, &bounded)?;
         steps.push(step(report, &setup, steps.last()));
         if let Some(end) = ended(&steps, most) {
-            // Name memory as the reason only if the advice without the bound would need more
-            // memory.
+            // Name memory as the reason only if, without `memory` as a bound, the advice would need
+            // more memory than the bound.
             let is_near = memory.is_some_and(|bytes| has_used(&setup, bytes));
             if is_near && steps[steps.len() - 1].verdict.advice.is_empty() {
                 let free = run_row(experiment, row, &setup, options)?;

@@ -1,7 +1,7 @@
 //! Lines of a table: columns below headings, with two spaces between columns.
 //!
-//! Rule: each column keeps its given width. A cell that is longer is refused, never cut. Every
-//! column except the last is padded. A cell may have several lines.
+//! Rule: each column keeps its given width. A cell that is longer than its column is refused, never
+//! cut. Every column except the last is padded. A cell may have several lines.
 
 use crate::layout::{Layout, Tone, columns};
 

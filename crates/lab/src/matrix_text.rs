@@ -18,8 +18,9 @@ pub fn matrix_json(matrices: &[Matrix]) -> String {
     pretty(&versioned_each(matrices))
 }
 
-/// Returns the matrix as a table: each lever with its gain at twice the amount and at the ample
-/// amount, then the levers that change nothing.
+/// Returns the matrix as a table: each lever with its gain at twice the present amount and at the
+/// ample amount (one that is so large that it no longer limits), then the levers that change
+/// nothing.
 pub fn matrix_text(matrix: &Matrix, layout: Layout) -> String {
     let mut text = String::new();
     let head = format!(
@@ -69,8 +70,8 @@ pub fn matrix_text(matrix: &Matrix, layout: Layout) -> String {
     text
 }
 
-/// Returns true if a run with the lever changed the goodput, or may have changed it within its
-/// error.
+/// Returns true if a run with the lever did not complete or changed the goodput, or if the run's
+/// error is too large to exclude a change.
 fn changes_something(line: &MatrixLine) -> bool {
     let all = line.twice.iter().chain([&line.ample]);
     all.into_iter().any(|tried| {

@@ -1,7 +1,8 @@
 //! The path of the first flow of a row (scenario), for graphs.
 //!
-//! Rule: nothing is judged here. Capacity and round-trip time are those of the idle path, or the
-//! measured values if these are larger. The explanation names the setting that bounds the flow.
+//! Rule: nothing is judged here. For the capacity and the round-trip time, the larger of two values
+//! is taken: the value of the idle path or the measured value. The explanation names the setting
+//! that bounds the flow.
 
 use fullpipe_diagnose::facts::{PathFacts, SettingBound};
 use fullpipe_explain::Explanation;
@@ -18,8 +19,8 @@ pub fn path_facts(setup: &Setup, played: &Played, found: Option<&Explanation>) -
         setup,
         full_segment(setup).max(played.measured.segment_bytes),
     );
-    // Take the measured rate if it exceeds `payload_bps`. A radio can carry more than that, because
-    // `payload_bps` assumes an ACK for every second segment, the worst case.
+    // Take the measured rate if it exceeds `payload_bps`. A radio may carry more than
+    // `payload_bps`, which assumes the worst case: an ACK for every second segment.
     let active_bps = match played.activity.share {
         0.0 => 0.0,
         share => played.measured.goodput_mbps * 1e6 / share,

@@ -3,8 +3,8 @@
 //!
 //! Rule: every row begins with the same seed and has its own worlds, so rows differ only in what
 //! the file sets. Rows may run in parallel; the result does not depend on the number of threads.
-//! The caller receives a row as soon as this row, all rows above it and the baseline have run and
-//! are explained.
+//! The caller receives a row as soon as this row, all rows above it and the baseline (the row that
+//! other rows are compared with) have run and are explained.
 
 use std::{
     fmt,

@@ -143,8 +143,8 @@ fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
         );
         let stalled = row("36 x 196, whole writes");
         assert_eq!(stalled.measured.delivered_bytes, 0);
-        // The verdict must advise more than 96 blocks. They have room for a write of 16,384 bytes
-        // and its headers, but each write must then wait for the previous one.
+        // The verdict must advise more than 96 blocks: 96 blocks have room for only one write of
+        // 16,384 bytes with its headers, so each write must wait for the previous one.
         let Some(verdict) = &stalled.verdict else {
             continue;
         };
@@ -337,15 +337,16 @@ fn a_closed_window_is_probed_as_long_as_the_peer_answers() {
     assert_eq!(lost.outcome, Outcome::Dropped);
     assert_eq!((lost.window_probes, lost.resets), (15, 1));
     let (dropped, reset) = (lost.dropped_s.unwrap(), lost.reset_s.unwrap());
-    // The sender drops the connection after ten timeouts, each twice the previous one, that start
-    // with 200 ms plus a round trip of 2 ms, and after six more timeouts of 120 s.
+    // The sender drops the connection after sixteen timeouts. The first lasts 202 ms: 200 ms plus a
+    // round trip of 2 ms. Each of the next nine lasts twice as long as the previous one, and each
+    // of the last six lasts 120 s.
     assert!((924.6..=928.0).contains(&dropped), "{dropped} s");
     assert!((1_800.0..=1_801.0).contains(&reset), "{reset} s");
 }
 
-/// Returns the goodput that is possible with a memory of `bytes`, as a share of `allowed_bps`. The
-/// share is less than 1, because a segment is acknowledged only after it has arrived completely,
-/// and because headers use part of the rate.
+/// Returns the goodput that is possible with a memory of `bytes`, as a share of
+/// [`Setup::allowed_bps`]. The share is less than 1, because a segment is acknowledged only after
+/// it has arrived completely, and because headers use part of the rate.
 fn possible(setup: &Setup, bytes: f64) -> f64 {
     let (rate, rtt) = setup.bare_path();
     let (frame, ack, payload) = (1_514.0, 66.0, 1_448.0);

@@ -96,7 +96,7 @@ const WORKLOAD: &[&str] = &[
     "reverse = true",
 ];
 
-/// Lines that end the workload.
+/// Lines that set the end of the workload: a duration or an amount.
 const ENDS: &[&str] = &[
     "duration = \"50ms\"",
     "duration = \"3s\"",

@@ -77,8 +77,8 @@ fn each_setting_of_an_experiment_with_published_figures_has_an_origin() {
     }
 }
 
-/// Returns the knobs of hosts that an experiment fits or chooses. The second value is true if the
-/// entry explains different values in other experiments.
+/// Returns each TCP knob that an experiment fits or chooses. The second value is true if the
+/// experiment file gives a reason for different values in other experiments.
 fn declared(origins: &Origins) -> Vec<(String, bool)> {
     let fitted = origins.fitted.iter();
     let fitted = fitted.map(|fitted| (&fitted.parameter.setting, fitted.elsewhere.is_some()));
@@ -95,7 +95,7 @@ fn declared(origins: &Origins) -> Vec<(String, bool)> {
 }
 
 /// Returns the values of `knob` at the senders (if `sends`) or the receivers of `experiments`, each
-/// value once, by the host's preset.
+/// value once, grouped by the host's preset.
 fn values(knob: &str, experiments: &[Experiment], sends: bool) -> BTreeMap<String, Vec<String>> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for experiment in experiments {

@@ -71,7 +71,7 @@ impl RelayClock {
         })
     }
 
-    /// Charges the time since the last change, and notes the state from now on.
+    /// Charges the time since the last change to the previous state, and stores the new state.
     pub(crate) fn enter(&self, side: RelaySide, waiting: Waiting) {
         self.with(side, |direction| {
             direction.charge();

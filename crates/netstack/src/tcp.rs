@@ -34,7 +34,8 @@ pub(crate) struct TcpShared {
     listeners: EachFamily<TcpListener>,
     runtime: Arc<Runtime>,
     limits: FlowLimits,
-    /// Admitted requests whose handshake is not complete, with the task that waits for it.
+    /// Admitted requests whose handshake is not complete, each with a sender to the task that waits
+    /// for the connection.
     admitted: Mutex<HashMap<Ends, oneshot::Sender<TcpStream>>>,
 }
 

@@ -48,9 +48,9 @@ pub trait SplayNodes {
     /// Returns the children of a node: [`LOWER`], [`HIGHER`].
     fn children(&mut self, node: u32) -> &mut [u32; 2];
 
-    /// Rotates the tree under `root`, which is not empty, until the node with `key` is the
-    /// root. If no node has `key`, a neighbour of its place becomes the root. Returns the
-    /// root.
+    /// Rotates the tree under `root`, which is not empty, until the node with `key` is the root. If
+    /// no node has `key`, the node with the next lower or the next higher key becomes the root.
+    /// Returns the root.
     fn splay(&mut self, mut root: u32, key: Self::Key) -> u32 {
         let mut passed = [Passed::NONE; 2];
         loop {

@@ -1,7 +1,8 @@
 //! Runs one transfer in real time: fullpipe's stack is at one end of a simulated link, and the
 //! kernel (in a network namespace) is at the other end.
 //!
-//! Rule: nothing outlives the transfer. The accounts of limits end before the sockets are closed.
+//! Rule: nothing outlives the transfer. The accounts (time by limit) end before the sockets are
+//! closed.
 
 use std::{
     fs::File,
@@ -71,7 +72,8 @@ pub fn run(case: &ViewCase, file: Option<File>, stop: &Stop) -> Result<Viewed, K
     let (sink, source) = recorded::pipe(file);
     let (hosts, ends) = make(case, plan, own, sink)?;
     let link = LiveLink::asymmetric(ends, hosts.plan.links, SEED, None)?;
-    // The closure owns the hosts, so they are dropped after the transfer; this ends the capture.
+    // The closure owns the hosts, so they are dropped after the transfer; dropping the hosts ends
+    // the capture.
     let (ended, seen, _) = over_link(link, source, false, move |link_ended| {
         transfer(&hosts, case.end, link_ended, stop)
     })?;
@@ -177,7 +179,7 @@ fn make(
     Ok((hosts, ends))
 }
 
-/// Runs both applications. Meanwhile, follows the kernel's socket.
+/// Runs both applications, while a [`Follower`] reads the state of the kernel's socket.
 fn transfer(
     hosts: &Hosts,
     end: FullpipeEnd,
@@ -292,7 +294,7 @@ fn run_both<S: Send, R: Send>(
     })
 }
 
-/// Runs an application with priority, and notes its failure.
+/// Runs an application with priority. If it fails, reports its error to the progress of `app`.
 fn noted<S>(app: &App<'_>, run: impl FnOnce() -> io::Result<S>) -> io::Result<S> {
     // Ignore an error: without the privilege for a priority, the application only wakes up later.
     let _ = run_at_once(PRIORITY);

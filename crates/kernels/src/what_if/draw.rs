@@ -1,7 +1,7 @@
 //! Random transfers between two kernels; most transfers are limited by a setting.
 //!
-//! Rule: the number of a case (a drawn transfer) determines everything about it. Each bulk
-//! transfer takes some seconds of real time.
+//! Rule: the number of a case (a drawn transfer) determines the whole case. Each bulk transfer
+//! takes some seconds of real time.
 
 use fullpipe_pool::Rng;
 use fullpipe_scenario::{Experiment, Setup};
@@ -45,7 +45,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Draws the kind of a case; the shares are in percent.
+    /// Draws the kind of a case. The ranges below are in percent.
     fn draw(rng: &mut Rng) -> Self {
         match rng.below(100) {
             0..40 => Self::SendBuffer,

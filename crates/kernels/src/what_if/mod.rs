@@ -5,8 +5,8 @@
 //! prediction comes from a *twin* of the capture, a simulated copy that behaves like the captured
 //! transfer. If no twin reproduces the capture, the prediction comes from simulating the experiment
 //! itself, and the result mentions this. If the link drops frames at random, the transfer runs
-//! several times without and several times with the advice, each time with other losses, and the
-//! means are compared.
+//! several times without the advice and several times with it. Each repetition has other losses,
+//! and the mean goodputs are compared.
 
 mod draw;
 mod repeated;
@@ -37,7 +37,7 @@ pub use tally::WhatIfTally;
 const TIME: Duration = Duration::from_secs(30);
 /// Seed of the first run's link, and of every run in virtual time.
 const SEED: u64 = 1;
-/// Number of runs of a transfer whose link drops frames at random.
+/// Number of runs without the advice, and also of runs with it, if the link drops frames at random.
 const RUNS: u64 = 5;
 /// Advice is neutral if it changes goodput by less than this share.
 const NEUTRAL: f64 = 0.03;
@@ -252,8 +252,8 @@ fn advice_text(changes: &[Change], changed: &Setup) -> String {
     text
 }
 
-/// Runs a transfer, several times if its losses are random. Returns the mean of these runs and of
-/// earlier runs of this transfer, whose goodputs are `known`.
+/// Returns the mean goodput of [`RUNS`] runs of a transfer, or of one run if its link drops no
+/// frames at random. Earlier runs, whose goodputs are `known`, count as runs and are not repeated.
 fn repeated(setup: &Setup, mut known: Vec<f64>, stop: &Stop) -> Result<Repeated, KernelError> {
     let runs = if is_random(setup) { RUNS } else { 1 };
     for seed in SEED + known.len() as u64..SEED + runs {

@@ -1,4 +1,4 @@
-//! Summarises the cases (transfers without and with advice) of a run.
+//! Summarises cases (transfers that ran first without and then with advice).
 //!
 //! Rule: errors of predictions from captures and of predictions from simulated experiments are
 //! kept apart.

@@ -43,7 +43,8 @@ fn windows_that_help_only_together_are_one_step_and_then_the_path_is_the_limit()
     assert_foretold(&advice, 0.02);
 }
 
-/// Checks that each step's result differs from its prediction by at most `most`.
+/// Checks that each step's duration differs from the predicted duration by less than the share
+/// `most`.
 fn assert_foretold(advice: &Advice, most: f64) {
     for step in &advice.steps[1..] {
         let predicted = step.predicted.unwrap();
@@ -52,8 +53,8 @@ fn assert_foretold(advice: &Advice, most: f64) {
     }
 }
 
-/// A receiver's initial window has ten segments by default, so it is the limit, although the full
-/// window is larger than the transfer.
+/// The verdict names the initial window of the receiver (ten segments by default) as the limit,
+/// although the full window is larger than the transfer.
 #[test]
 fn a_window_that_holds_the_transfer_is_not_named_but_the_first_one_is() {
     let opening = |bytes, initial_window| {
@@ -72,8 +73,8 @@ fn a_window_that_holds_the_transfer_is_not_named_but_the_first_one_is() {
     assert_eq!(first.verdict.limit, Cause::INITIAL_RECEIVE_WINDOW);
     let change = &raised.changes[0];
     assert_eq!(change.set, "far.tcp.initial_receive_window");
-    // 28 segments carry the 40,000 bytes of the transfer. The search for the smallest value may
-    // exceed that by 5 %.
+    // 28 segments carry the 40,000 bytes of the transfer. The value that the search finds may be 5
+    // % larger.
     assert!(["28", "29"].contains(&&*change.to), "{change:?}");
     assert!(raised.elapsed_s < first.elapsed_s * 0.8, "{raised:?}");
     // The window in a SYN is at most 65,535 bytes: 45 segments.

@@ -26,7 +26,7 @@ fn ends(run: &Run) -> impl Iterator<Item = End<'_>> {
     })
 }
 
-/// Adds the columns that join the tables. The first part of an item is the end.
+/// Adds the columns that join the tables. The first part of each item is an end of a connection.
 fn joined<'a, T>(items: impl IntoIterator<Item = (End<'a>, T)>) -> Table<(End<'a>, T)> {
     Table::of(items)
         .whole("row_number", |((number, ..), _)| *number)

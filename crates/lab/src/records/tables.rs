@@ -224,8 +224,8 @@ fn path_and_value(advised: &Advised) -> String {
     }
 }
 
-/// Returns explanations as columns. An item is the number and the name of the explained transfer,
-/// and its explanation.
+/// Returns explanations as columns. Each item has the number and the name of a transfer, and the
+/// transfer's explanation.
 pub fn of_explanations<'a>(
     items: impl IntoIterator<Item = (u64, String, &'a Explanation)>,
 ) -> Records {

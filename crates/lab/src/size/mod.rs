@@ -1,9 +1,10 @@
 //! Finds the smallest sufficient value of each knob on a path, by simulation.
 //!
-//! Rule: one knob is searched at a time, while the host has ample amounts of every other resource.
-//! A goodput is sufficient if it reaches a given share of what the path carries. If no value of the
-//! knob suffices, the same share of the host's best goodput is sufficient instead. Each result is
-//! printed also as a multiple of the bandwidth-delay product.
+//! Rule: one knob is searched at a time, while the host has ample amounts of every other resource
+//! (amounts that do not limit). A goodput is sufficient if it reaches a given share of what the
+//! path carries. If the host reaches this goodput with no value of the knob, a goodput is
+//! sufficient if it reaches the given share of the host's best goodput. Each result is printed also
+//! as a multiple of the bandwidth-delay product.
 //!
 //! | content | module |
 //! | --- | --- |
@@ -62,8 +63,8 @@ pub struct SizeRequest {
     pub settings: Vec<(String, String)>,
     /// Percentage of the send buffer that must be free before a blocked writer continues.
     pub low_water: u32,
-    /// Sufficient goodput, as a share of what the path carries. If no setting suffices, the same
-    /// share of the host's best goodput is sufficient instead.
+    /// Sufficient goodput, as a share of what the path carries. If no setting reaches that goodput,
+    /// the share applies to the host's best goodput instead.
     pub share: f64,
     /// Seed of all random numbers.
     pub seed: u64,
@@ -116,8 +117,8 @@ pub struct Size {
     pub low_water: u32,
     /// Bandwidth-delay product, in bytes.
     pub bdp_bytes: u64,
-    /// Sufficient goodput, as a share of what the path carries. If no setting suffices, the same
-    /// share of the host's best goodput is sufficient instead.
+    /// Sufficient goodput, as a share of what the path carries. If no setting reaches that goodput,
+    /// the share applies to the host's best goodput instead.
     pub share: f64,
     /// First seed, with which the search can be repeated.
     pub seed: u64,
@@ -177,8 +178,9 @@ pub struct KnobSize {
     pub knob: String,
     /// The host's role: `send` or `receive`.
     pub direction: &'static str,
-    /// The largest, in Mbit/s, of the mean goodput with ample resources and, for each setting that was
-    /// tried, the goodput that it reaches with 95 % confidence.
+    /// Best goodput, in Mbit/s: the largest of several candidates. The candidates are the mean with
+    /// ample resources and, for each setting that was tried, the lower end of the 95 % confidence
+    /// interval.
     pub best_mbps: f64,
     /// Sufficient goodput, in Mbit/s.
     pub enough_mbps: f64,

@@ -86,7 +86,7 @@ pub const SEARCHED: &[Searched] = &[
 const FIRST_PART: u64 = 32;
 /// Payload of two segments, in bytes, rounded up.
 const TWO_SEGMENTS: u64 = 3_000;
-/// The first ample amount of a resource is this multiple of the bandwidth-delay product, but at
+/// The first amount that is tried as ample is this multiple of the bandwidth-delay product, but at
 /// least `AT_LEAST`.
 const AMPLE: u64 = 4;
 /// Smallest ample amount of a resource, in bytes: the memory of a small system.
@@ -111,8 +111,8 @@ const MOST_BYTES: u64 = 3_000_000_000;
 const WITHOUT_GAIN: u32 = 2;
 /// Number of values that run in parallel.
 const SIDE_BY_SIDE: usize = 2;
-/// If the bandwidth-delay product is smaller than this, one further step beyond the first
-/// sufficient value is tried, because that value may be a peak.
+/// If the bandwidth-delay product is smaller than this number of bytes, one step beyond the first
+/// sufficient value is also tried, because that value may be a peak of the goodput.
 const FAR: u64 = 1 << 20;
 /// Every value larger than the reported one must reach this share of the sufficient goodput.
 const NEARLY: f64 = 0.97;
@@ -402,7 +402,7 @@ impl Curve<'_> {
     /// Tries `sizes` in groups. If `is_enough`, the sizes rise, and the function stops after a
     /// group with a sufficient size; otherwise the sizes fall, and the function stops after a group
     /// with an insufficient size. If the sizes rise and the bandwidth-delay product is below
-    /// [`FAR`], the function tries one more group before it stops.
+    /// [`FAR`], the function stops only after two groups with a sufficient size.
     fn try_until(
         &mut self,
         sizes: impl Iterator<Item = u64>,
@@ -597,9 +597,9 @@ impl Curve<'_> {
         setup.validate().ok().map(|()| setup)
     }
 
-    /// Returns the largest of these goodputs: the mean with ample resources, and for each setting
-    /// tried the goodput that it reaches with 95 % confidence. The largest goodput need not be that
-    /// with ample resources: with losses, or with a slow processor, a larger value can be worse.
+    /// Returns the largest of several goodputs: the mean with ample resources and, for each setting
+    /// that was tried, the lower end of the 95 % confidence interval. The mean with ample resources
+    /// need not be the largest: with losses, or with a slow processor, a larger value can be worse.
     fn best_mbps(&self) -> f64 {
         let points = self.points.iter().map(|point| self.estimate(point).least());
         points.fold(self.ample.sample.mean().value, f64::max)
@@ -622,10 +622,11 @@ impl Curve<'_> {
         lasting.or_else(|| goodputs().position(|goodput| goodput >= enough))
     }
 
-    /// Returns two values between the last insufficient and the first sufficient value. They divide
-    /// the interval into thirds. If `by_line`, they are instead around the point at which a
-    /// straight line reaches the sufficient goodput; the line begins at zero and passes through the
-    /// last insufficient result.
+    /// Returns two values between the last insufficient and the first sufficient value; `None` if
+    /// these two are already close. The returned values divide the interval into thirds. If
+    /// `by_line`, they are instead on both sides of the point at which a straight line reaches the
+    /// sufficient goodput, unless they would be outside the interval. The line begins at zero and
+    /// passes through the last insufficient result.
     fn between(&self, by_line: bool) -> Option<Vec<u64>> {
         let enough = self.first_enough()?;
         let (last, first) = (

@@ -2,7 +2,7 @@
 //!
 //! Rule: the host sends and receives at the same time, as a server does. The result of a direction
 //! is its goodput, as a share of its goodput when it has all memory and the other direction is
-//! idle. In the best division, the result of the worse direction is the largest.
+//! idle. A division is as good as the result of its worse direction.
 
 use fullpipe_explain::NamedSetting;
 use fullpipe_scenario::experiment::{Row, Setup};

@@ -331,7 +331,8 @@ fn swept(request: &SizeRequest, sizes: &[u64]) -> Vec<f64> {
     sizes.iter().map(of_size).collect()
 }
 
-/// Regression test: with nine runs of only ten losses each, the search returned 126,708 bytes.
+/// Regression test: with nine runs of only ten losses each, the search returned 126,708 bytes,
+/// which is more than needed.
 #[test]
 fn with_losses_a_buffer_is_no_larger_than_needed_and_its_interval_is_narrow() {
     let mut request = request(20_000_000, Duration::from_millis(33), "default");

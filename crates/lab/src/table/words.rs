@@ -21,7 +21,8 @@ use crate::{
 const LIMITS_SHOWN: usize = 3;
 /// Smallest share of the time that is shown.
 const SMALLEST_SHOWN: f64 = 0.005;
-/// Largest number of connections of a flow that are listed individually.
+/// If a flow has more connections than this number, only the range and the median of their goodputs
+/// are printed.
 const EACH_SHOWN: usize = 8;
 /// A deviation of at most this share counts as agreement.
 const CLOSE: f64 = 0.1;

@@ -85,9 +85,9 @@ impl Forwarder {
     }
 }
 
-/// Receives one datagram. Returns `None` if the socket turns out to be empty, or if the datagram's
-/// SOCKS5 header is malformed or the header of a fragment. The buffer has the size of the largest
-/// datagram only during the read, so that idle flows need no memory.
+/// Receives one datagram. Returns `None` if the socket turns out to be empty, if the datagram's
+/// SOCKS5 header is malformed, or if the header says that the datagram is a fragment. The buffer
+/// has the size of the largest datagram only during the read, so that idle flows need no memory.
 async fn receive<'a>(
     socket: &UdpSocket,
     buffer: &'a mut Vec<u8>,

@@ -89,12 +89,12 @@ pub struct FlowReport {
     pub up: DirectionReport,
     /// From the target to the client.
     pub down: DirectionReport,
-    /// The limit (the bound that stopped sending) that has the most time of the stack's connection
-    /// to the client, and the share of this time in the connection's age; `None` for UDP.
+    /// The limit (the bound that stopped sending) with the longest time on the stack's connection
+    /// to the client, and this time as a share of the connection's age; `None` for UDP.
     pub client_limit: Option<(Limit, f64)>,
 }
 
-/// Counts of all flows since the start.
+/// Numbers of open flows, and counts of all flows since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowTotals {
     /// TCP flows that are open.
@@ -146,7 +146,7 @@ impl FlowTable {
             .collect()
     }
 
-    /// Returns the counts of all flows since the start.
+    /// Returns the numbers of open flows, and the counts of all flows since the start.
     pub fn totals(&self) -> FlowTotals {
         let flows = self.flows();
         let mut totals = FlowTotals {
@@ -201,7 +201,8 @@ impl FlowTable {
         }
     }
 
-    /// Returns the limit that has the most time of a connection, and its share of the age.
+    /// Returns the limit with the longest time on a connection, and this time as a share of the
+    /// connection's age.
     fn limit_of(&self, id: ConnectionId) -> Option<(Limit, f64)> {
         let runtime = self.runtime.get()?;
         let (info, now) = runtime

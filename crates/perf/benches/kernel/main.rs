@@ -1,8 +1,9 @@
 //! Benchmark of fullpipe against the kernel's TCP over one lossy link in real time.
 //!
 //! Rule: transfers alternate between the stacks, over the same path and with the same congestion
-//! control. Within a round, the link drops frames with the same numbers in every transfer. The
-//! medians of the rounds' goodput are compared. The exit code is 1 if a ratio is below `--least`.
+//! control. In every transfer of a round, the link drops the same frames, counted from the start of
+//! the transfer. For each pair of stacks, the median goodput of the rounds is divided by the median
+//! from kernel to kernel. The exit code is 1 if such a ratio is below `--least`.
 //!
 //! One end of each transfer is the kernel, so that a difference is due to the other end. In
 //! `send`, fullpipe sends to the kernel; in `receive`, the kernel sends to fullpipe. Both are
@@ -104,8 +105,8 @@ fn main() -> ExitCode {
 /// Measures all rounds and prints the result. Returns true if every ratio is at least `--least`.
 fn compare(arguments: &Arguments) -> Result<bool, String> {
     let link = link(&arguments.link)?;
-    // Give fullpipe and both iperfs real-time priority, because the kernel's stack has the same
-    // precedence: it handles a frame on arrival, before other processes run.
+    // Give fullpipe and both iperfs real-time priority, because the kernel's stack takes
+    // precedence, too: it handles a frame on arrival, before other processes run.
     run_at_once(1).map_err(|error| format!("this needs root: {error}"))?;
     let algorithms = match &arguments.only {
         Some(name) => vec![name.as_str()],

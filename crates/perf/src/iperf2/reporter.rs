@@ -29,7 +29,7 @@ pub struct Screen<'a> {
 }
 
 impl Screen<'_> {
-    /// Prints lines between two rules.
+    /// Prints `lines` between two horizontal lines.
     pub fn print_banner(&mut self, lines: &[String]) -> io::Result<()> {
         writeln!(self.out, "{}", text::RULE)?;
         for line in lines {

@@ -261,7 +261,8 @@ impl ExpectedEnd {
     }
 }
 
-/// Longest silence before the last byte of an announced amount; a longer silence aborts the test.
+/// Longest silence before the last byte of an announced amount, unless
+/// [`ExpectedEnd::silence_timeout`] is longer. A longer silence aborts the test.
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Receives a TCP stream until the peer closes its direction.

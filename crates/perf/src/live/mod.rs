@@ -31,7 +31,7 @@ use fullpipe_sim::{
 
 pub use statistics::{Lateness, LiveDirection, LiveReport};
 
-/// Number of frames read from one device before the other device is read.
+/// Largest number of frames read from one device before the other device is read.
 const BATCH: usize = 64;
 /// Largest number of frames inside the link. While the link has this many frames, no frame is read.
 const HELD_MAX: u64 = 1 << 17;
@@ -77,9 +77,8 @@ impl LiveLink {
     /// Frames are recorded in `capture` when they are read and when they are written; `capture`
     /// should be buffered.
     ///
-    /// # Errors
-    /// Fails if the ends have different media, the device of an end completes checksums or cuts
-    /// frames, or the capture cannot be started.
+    /// # Errors Fails if the ends have different media, the device of an end completes checksums or
+    /// cuts frames into segments, or the capture cannot be started.
     pub fn new(
         ends: [LiveEnd; 2],
         link: LinkModel,

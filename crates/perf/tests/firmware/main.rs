@@ -50,7 +50,7 @@ fn make_tap() {
 
 /// Checks that the capture opens, that no frame is malformed, and that no frame of the device has a
 /// wrong checksum. Frames of the kernel are not checked for a wrong checksum, because the kernel
-/// sends 0xffff for a checksum of 0, which tshark reports.
+/// sends 0xffff for a checksum of 0, and tshark reports 0xffff as wrong.
 fn check_capture(capture: &Path) {
     let [a, b, c, d] = DEVICE;
     let wrong = format!(

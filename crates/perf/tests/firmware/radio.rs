@@ -22,8 +22,8 @@ use crate::{
 };
 
 /// The knobs of the device in `experiments/nuttx.toml`, with a receive buffer of two blocks. Two
-/// blocks are enough for the 28 bytes that the stock server answers. With the preset's receive
-/// buffer, the window would reserve half of the pool.
+/// blocks are enough for the stock server's answer of 28 bytes. With the preset's receive buffer,
+/// the window would reserve half of the pool.
 const DEVICE: &str = "preset=nuttx tcp.send_buffer=1M tcp.timestamps=false \
     tcp.window_scaling=false tcp.sack=false address=10.9.0.3 peer=10.9.0.2 tcp.receive_buffer=392";
 
@@ -34,7 +34,7 @@ const SHARE: u64 = 95;
 const PAIRS: u32 = 3;
 /// Factor by which the link is slower than the experiment's, and by which a run is longer.
 const SLOWER: u32 = 10;
-/// Longest run of the test. It takes one to four minutes.
+/// Time limit of the test, which usually takes one to four minutes.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// The link of `experiments/nuttx.toml`, slower by [`SLOWER`]. In the simulator, a pool of 36

@@ -1,7 +1,8 @@
 //! Tests of IPv6 addresses, a router and an MTU that radvd advertises at the kernel's end of a TAP
 //! device, and of a duplicate of fullpipe's address.
 //!
-//! Rule: as in `main.rs`. radvd advertises every three to four seconds.
+//! Rule: as in `main.rs`, every test runs in its own network namespace. radvd advertises every
+//! three to four seconds.
 
 use std::{
     fs,
@@ -25,8 +26,8 @@ const SERVER: Ipv6Addr = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 0x53);
 /// An address outside every network of the link.
 const FAR: Ipv6Addr = Ipv6Addr::new(0xfd78, 0, 0, 0, 0, 0, 0, 1);
 
-/// Starts a stack with `address` that also forms its own IPv6 addresses, on a TAP device on which
-/// the kernel has the address fd77::1.
+/// Starts a stack on a TAP device. The stack has `address` and also forms its own IPv6 addresses;
+/// the kernel's end of the device has fd77::1.
 fn start(address: &str) -> Result<Runtime, StartError> {
     let mut options = DeviceOptions::new("tap:fpinterop".parse().expect("a device"));
     options.host_address = Some("fd77::1/64".parse().expect("an address"));
@@ -119,7 +120,7 @@ fn radvd_gives_us_an_address_a_router_an_mtu_and_a_dns_server() {
             let servers = runtime.with_stack(|stack, _| stack.dns_servers().collect::<Vec<_>>());
             assert_eq!(servers, [SERVER]);
 
-            // 1352 bytes of data are a packet of 1400 bytes.
+            // An echo request with 1352 bytes of data is a packet of 1400 bytes.
             ping(&own.to_string(), 1_352);
             assert_eq!(look(), (true, 0));
             ping(&own.to_string(), 1_353);

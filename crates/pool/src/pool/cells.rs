@@ -1,8 +1,8 @@
 //! Cells: equal parts of blocks, each the window of one idle connection.
 //!
 //! The one rule: the receivers hold a block of cells as long as one of its cells is in use, and a
-//! cell in use is never moved. A window in blocks may consist of promises, but a window in a cell
-//! holds its memory.
+//! cell in use is never moved. A window in blocks may consist only of promised blocks, but a window
+//! in a cell always occupies its cell.
 //!
 //! The parent module takes and frees blocks. `stream/cell.rs` stores a stream in its cell;
 //! TCP decides which connections get a cell.
@@ -46,7 +46,7 @@ pub(super) struct Cells {
     /// State of each block, by index, up to the highest block that ever had cells. The vector is
     /// created with room for every block and never reallocates.
     blocks: Vec<CellBlock>,
-    /// First block that has cells both in use and free.
+    /// Head of the list of blocks with a free cell, or `NONE`.
     first_open: u32,
     in_use: u32,
 }

@@ -154,18 +154,18 @@ impl Pool {
         self.cells.in_use()
     }
 
-    /// Returns true if new and idle receivers should use only a cell as their window: the
-    /// pool has cells, and a quarter of its limit is held or promised. Blocks set aside for
-    /// handshakes with a cell do not count, because unknown hosts can open any number of
-    /// such handshakes.
+    /// Returns true if new and idle receivers should use only a cell as their window: the pool has
+    /// cells, and at least a quarter of its limit is held or promised. Blocks set aside for
+    /// handshakes with a cell do not count, because unknown hosts can open any number of such
+    /// handshakes.
     pub fn is_short(&self) -> bool {
         self.cells.size() > 0 && self.usage.quarter_is_committed(self.aside.for_cells)
     }
 
     /// Returns true if a new handshake should get only a cell: the pool [is short](Self::is_short),
-    /// or an eighth of the receivers' blocks is set aside for handshakes with larger windows. The
-    /// blocks of these handshakes count as memory in use, so unknown hosts get no more than an
-    /// eighth.
+    /// or at least an eighth of the receivers' blocks is set aside for handshakes with larger
+    /// windows. The blocks of these handshakes count as memory in use, so unknown hosts get no more
+    /// than an eighth.
     pub fn is_short_for_handshakes(&self) -> bool {
         let most = (self.most(Holder::Receive) / 8).max(1);
         self.is_short() || (self.cells.size() > 0 && self.aside.for_windows >= most)

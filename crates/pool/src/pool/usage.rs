@@ -2,8 +2,8 @@
 //! still get.
 //!
 //! The one rule: blocks held, blocks promised and the unused parts of the floors together never
-//! exceed the limit (`pool.overcommit_percent` of the pool). Every operation preserves this
-//! rule. If the limit is the pool, every promise can therefore be kept.
+//! exceed the limit (`pool.overcommit_percent` of the pool). Every operation preserves this rule.
+//! If the limit equals the number of blocks in the pool, every promise can therefore be kept.
 //!
 //! A floor is the number of blocks guaranteed to a holder. It includes the blocks that the holder
 //! already holds or was promised. This file only counts blocks and never touches them.
@@ -126,7 +126,8 @@ impl PoolUsage {
         self.accounts[holder as usize].promised
     }
 
-    /// Returns true if a quarter of the limit is held or promised, `aside` blocks excluded.
+    /// Returns true if at least a quarter of the limit is held or promised, without counting
+    /// `aside` blocks.
     pub(super) fn quarter_is_committed(&self, aside: u32) -> bool {
         self.committed - u64::from(aside) >= self.limit / 4
     }
@@ -144,7 +145,7 @@ impl PoolUsage {
             .map(|(_, account)| account)
     }
 
-    /// Blocks neither held nor promised, counted against the limit.
+    /// The limit minus the blocks held and promised.
     fn uncommitted(&self) -> u64 {
         self.limit.saturating_sub(self.committed)
     }

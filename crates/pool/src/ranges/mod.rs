@@ -38,8 +38,8 @@ pub struct Inserted {
     pub merged: Range<u64>,
     /// Bytes that were not in the set before.
     pub new_bytes: u64,
-    /// The lowest subrange that was in the set before, as a D-SACK block reports it (RFC
-    /// 2883 §4).
+    /// The lowest part of the inserted range that was in the set before, as a D-SACK block reports
+    /// it (RFC 2883 §4).
     pub overlap: Option<Range<u64>>,
 }
 

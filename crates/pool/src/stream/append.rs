@@ -1,8 +1,7 @@
 //! Writing at the end of a stream: the send buffer's side.
 //!
 //! The one rule: a write is cut short only if too few blocks are free. A write never takes a block
-//! that is promised to a window, or that is part of a floor (the blocks guaranteed to a kind of
-//! buffer) of another kind.
+//! that is promised to a window, or that is guaranteed to another kind of buffer.
 
 use super::window::Stream;
 use crate::pool::Pool;

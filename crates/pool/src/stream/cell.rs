@@ -73,7 +73,8 @@ impl Stream {
         true
     }
 
-    /// Writes `bytes` at `offset` of the stream. The bytes are inside the reservation.
+    /// Writes `bytes` at `offset` of the stream. The caller has checked that they are inside the
+    /// reservation.
     pub(super) fn write_in_cell(&mut self, pool: &mut Pool, offset: u64, bytes: &[u8]) {
         let from = self.within_cell(pool, offset);
         let ring = pool.cell_mut(self.cell);

@@ -1,10 +1,9 @@
 //! The chain of blocks under a stream: finding, adding and dropping blocks.
 //!
-//! The one rule: sequential work finds its block without a walk from the head. A search
-//! for a block starts at the nearest remembered place at or before that block: the head,
-//! one of two cursors, or the tail. The search leaves a cursor at the block it found.
-//! There are two cursors because a sender in recovery works in two places: on a hole, and
-//! on new bytes.
+//! The one rule: sequential work finds its block without a walk from the head. A search for a block
+//! starts at the nearest remembered place at or before that block: the head, one of two cursors, or
+//! the tail. The search leaves a cursor at the block it found. There are two cursors because a
+//! sender in recovery works in two places: on bytes that the peer lacks, and on new bytes.
 //!
 //! A block is named by its distance from the head. `locate` maps a byte to its block.
 

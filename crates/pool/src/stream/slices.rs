@@ -15,8 +15,7 @@ use core::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Slices<'a> {
     pool: &'a Pool,
-    /// The block that holds the bytes. For a small stream, the cell (a part of a block) that holds all
-    /// bytes of the stream.
+    /// The block with the next bytes; for a stream in a cell (a part of a block), the cell.
     block: u32,
     in_cell: bool,
     within: usize,
