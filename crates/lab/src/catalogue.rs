@@ -168,7 +168,7 @@ pub fn all(from: &Path) -> Result<Vec<ExperimentFile>, CatalogueError> {
 /// folder.
 ///
 /// # Errors
-/// Fails if there is no such experiment, or its file cannot be read.
+/// Fails if no experiment and no file has the name `name`, or if the file cannot be read.
 pub fn find(name: &str, from: &Path) -> Result<ExperimentFile, CatalogueError> {
     if name.ends_with(".toml") || name.contains(std::path::is_separator) {
         return read(&from.join(name), from);

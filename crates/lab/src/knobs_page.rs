@@ -1,4 +1,4 @@
-//! The knobs as a page of documentation, as a list and as JSON.
+//! The knobs (settings of the stack) as a page of documentation, as a list and as JSON.
 //!
 //! Rule: every text comes from the declaration of a knob or of a preset.
 

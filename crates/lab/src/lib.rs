@@ -1,10 +1,10 @@
 //! The laboratory: reads experiments from files, runs them in virtual time, and explains the
 //! results.
 //!
-//! One TOML file describes hosts with every knob, switches, links, and flows. Its rows are
-//! scenarios that change these settings; a row may contain published results. [`run`] returns a
-//! [`Report`]: measured and published results, the share of time of each limit, and a verdict for
-//! each row.
+//! One TOML file describes hosts with all their knobs (settings of the stack), switches, links, and
+//! flows. Its rows are scenarios that change these settings; a row may contain published results.
+//! [`run`] returns a [`Report`]: measured and published results, the share of time of each limit,
+//! and a verdict for each row.
 //!
 //! Rule: a file and a seed are the complete input, so the same file and seed give the same bytes
 //! of output. Nothing in this crate depends on a terminal, a clock or a device.

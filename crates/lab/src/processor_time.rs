@@ -1,7 +1,7 @@
 //! Processor time of a run, separately for its rows (scenarios) and for the rows' explanations.
 //!
-//! Rule: processor time differs from run to run, so no result depends on it. A report contains it
-//! only if the caller requests it.
+//! Rule: processor time differs from run to run, so no result depends on it. A report contains the
+//! processor time only if the caller requests it.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},

@@ -24,7 +24,8 @@ pub struct Reference {
     pub implied: usize,
     /// Number of published figures that are predictions.
     pub predicted: usize,
-    /// Number of predicted outcomes that agree with the published ones. Outcomes have no deviation.
+    /// Number of predicted outcomes that agree with the published ones. An outcome is a word, such
+    /// as `complete`, and has no deviation.
     pub outcomes_as_published: usize,
     /// Number of predicted outcomes that differ from the published ones.
     pub outcomes_not_as_published: usize,

@@ -132,8 +132,8 @@ impl RowReport {
         }
     }
 
-    /// Returns the parts of the verdict. Without an explanation, they name the limit with the
-    /// longest time.
+    /// Returns the parts of the verdict. Without an explanation, the parts name the limit for which
+    /// the sender waited longest.
     pub fn verdict_parts(&self) -> VerdictParts {
         let known = self.verdict.as_ref().map(|verdict| verdict.parts.clone());
         known.unwrap_or_else(|| {

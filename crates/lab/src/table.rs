@@ -3,8 +3,8 @@
 //! Rule: only deviations and rounding are computed here. The form depends only on the [`Outline`],
 //! so that each row can be printed as soon as it has run. A table is printed if the terminal is
 //! wide enough for every label and number. A table that shows neither a sweep nor chosen quantities
-//! also needs a terminal of at least [`WIDE`] characters. Without a table, each row is printed as a record. The
-//! verdicts of a sweep are not printed here, because they would be too many.
+//! also needs a terminal of at least [`WIDE`] characters. Without a table, each row is printed as a
+//! record. The verdicts of a sweep are not printed here, because they would be too many.
 
 mod columns;
 mod record;
@@ -116,8 +116,8 @@ impl TablePrinter {
     fn explanation(&self, out: &mut String, row: &RowReport) {
         words::verdict(out, row, self.layout);
         words::flows(out, row, self.layout);
-        // Print the file's note only without changes by `--set`, because it is about the row as
-        // written.
+        // Print the file's note only without changes by `--set`, because the note is about the row
+        // as written.
         if let Some(note) = row.note.as_ref().filter(|_| self.is_as_written()) {
             self.layout.field(out, "Note", note);
         }

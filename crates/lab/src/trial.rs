@@ -116,8 +116,8 @@ pub enum TrialError {
     Setting {
         /// The flag of the command that made the setting, such as `--queue`.
         flag: &'static str,
-        /// The setting `NAME=VALUE` of `--set`; empty for another flag, and if the settings together
-        /// were refused.
+        /// The setting `NAME=VALUE` of `--set`; empty for another flag, and if the settings
+        /// together were refused.
         given: String,
         /// The error of the setting.
         error: Box<SettingError>,

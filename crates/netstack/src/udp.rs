@@ -1,8 +1,8 @@
 //! UDP flows: the datagrams between one peer and one destination.
 //!
-//! Rule: one task reads every datagram, of both IP versions, and puts it into the queue of its flow.
-//! The datagram is dropped if this queue is full, or if all queues together have too many bytes. The
-//! task therefore never waits for one flow while another flow has datagrams.
+//! Rule: one task reads every datagram, of both IP versions, and puts it into the queue of its
+//! flow. The datagram is dropped if this queue is full, or if all queues together have too many
+//! bytes. The task therefore never waits for one flow while another flow has datagrams.
 
 use std::{
     collections::HashMap,
@@ -69,8 +69,8 @@ impl UdpShared {
         }
     }
 
-    /// Puts a datagram into the queue of its flow, and opens the flow if it is new. Returns false if
-    /// the datagram was dropped.
+    /// Puts a datagram into the queue of its flow, and opens the flow if it is new. Returns false
+    /// if the datagram was dropped.
     fn deliver(
         self: &Arc<Self>,
         payload: &[u8],

@@ -32,8 +32,8 @@ pub struct FullpipeDatagramSocket {
     receive_buffer: u32,
 }
 
-/// Number of datagrams that fit into the receive queue in a test: as many full frames as arrive in
-/// 50 ms at 500 Mbit/s. A busy machine may pause the reader for that long.
+/// Number of datagrams that fit into the receive queue in a test: about as many full frames as
+/// arrive in 50 ms at 500 Mbit/s. A busy machine may pause the reader for that long.
 const RECEIVE_QUEUE: u32 = 2_048;
 
 /// Sets the UDP knobs for an iperf test: a receive queue that does not overflow while the

@@ -1,4 +1,4 @@
-//! The knobs of packet memory.
+//! The knobs (settings) of packet memory.
 //!
 //! Rule: a configuration states how much memory there is and how it is shared. Nothing is
 //! allocated here.

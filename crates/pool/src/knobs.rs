@@ -1,4 +1,5 @@
-//! The grammar of knob rows and the text forms of their values.
+//! The grammar of the rows that declare knobs (settings of the stack), and the text forms of the
+//! knobs' values.
 //!
 //! Rule: every knob is one row: name, default, legal range, simulation range, unit, one line of
 //! documentation. Everything else about a knob derives from its row: the struct's field,

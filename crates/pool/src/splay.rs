@@ -103,7 +103,8 @@ pub trait SplayNodes {
         rest
     }
 
-    /// Links `node` into the tree of `side`, as the nearest to the place searched.
+    /// Links `node` into the tree of nodes that the search passed on `side`. `node` becomes the
+    /// node nearest to the searched key.
     #[doc(hidden)]
     #[inline(always)]
     fn hang(&mut self, side: usize, node: u32, passed: &mut [Passed; 2]) {

@@ -1,4 +1,5 @@
-//! Finds the smallest sufficient value of each knob on a path, by simulation.
+//! Finds, by simulation, the smallest sufficient value of each knob (setting of the host) for a
+//! path.
 //!
 //! Rule: one knob is searched at a time, while the host has ample amounts of every other resource
 //! (amounts that do not limit). A goodput is sufficient if it reaches a given share of what the

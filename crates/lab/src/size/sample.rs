@@ -4,8 +4,8 @@
 //! the same frames, so the ratio of two goodputs varies much less than each goodput. A sample of
 //! one seed is exact, because one seed is used only if nothing is random.
 
-/// Student's t for 95 % confidence, by degrees of freedom. For a number between two rows of the
-/// table, the first of these rows is used.
+/// Student's t for 95 % confidence, by degrees of freedom. For a number that is not in the table,
+/// the row with the next lower number is used.
 const STUDENT: &[(usize, f64)] = &[
     (1, 12.71),
     (2, 4.31),

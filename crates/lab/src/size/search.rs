@@ -151,8 +151,8 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
     let mut found = measured(request, role, bytes, length, runs)?;
     if found.best.goodput_mbps > 0.0 {
         // Measure again with a suitable length. The length depends on the time in which the path is
-        // filled and, on a path with losses, on the goodput: the run must carry enough bytes for many
-        // losses.
+        // filled and, on a path with losses, on the goodput: the run must carry enough bytes for
+        // many losses.
         let full_s = found.first.measured.time_to_90_s;
         let better = request.length(found.best.goodput_mbps * 1e6, full_s);
         if better != length {

@@ -18,8 +18,8 @@ const INITIAL_SEGMENTS: f64 = 10.0;
 /// Round trips in which a window doubles in slow start, rounded up: with an ACK for every second
 /// segment, the window grows by half in one round trip (RFC 5681 §3.1).
 const TRIPS_TO_DOUBLE: f64 = 2.0;
-/// The measured number of round trips is this number of bytes, divided by the bandwidth-delay
-/// product.
+/// This number of bytes, divided by the bandwidth-delay product, is the number of round trips that
+/// are measured, within the bounds of [`ROUND_TRIPS`].
 const BYTES: f64 = 8e6;
 /// Largest number of bytes that a run measures to reach [`LOSSES`] losses.
 const BYTES_WITH_LOSSES: f64 = 40e6;
@@ -36,8 +36,8 @@ const ROUND_TRIPS: (f64, f64) = (8.0, 500.0);
 /// Smallest number of frames that are measured.
 const FRAMES: f64 = 300.0;
 
-/// Packet memory is ample if it is this many times the size of the buffers, because a window gets
-/// only a part of the memory.
+/// Ample packet memory, as a multiple of the size of the buffers. It is larger than the buffers
+/// because a window gets only a part of the memory.
 const MEMORY: u64 = 4;
 /// Size of a block of the peer's pool, in bytes.
 const BLOCK: u64 = 2_048;

@@ -116,8 +116,8 @@ pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepErro
 }
 
 /// If no columns are chosen, chooses the quantities that have published figures. Otherwise their
-/// columns would vanish: a quantity that was not chosen has a column only if it has a published figure, and
-/// the sweep removes these figures.
+/// columns would vanish: a quantity that was not chosen has a column only if it has a published
+/// figure, and the sweep removes these figures.
 fn keep_columns(experiment: &mut Experiment) {
     if experiment.columns.is_empty() {
         let published = |name| {

@@ -52,9 +52,9 @@ pub(super) fn figures(
     }
 }
 
-/// Returns a quantity in words: `4.98 Mbit/s (published figure 5.35, difference
-/// -6.8 %)`. The second value is true if
-/// the words compare the quantity with another figure or give its quartiles.
+/// Returns a quantity in words: `4.98 Mbit/s (published figure 5.35, difference -6.8 %)`. The
+/// second value is true if the words compare the quantity with another figure or give its
+/// quartiles.
 fn figure(
     outline: &Outline,
     quantity: &Quantity,

@@ -1,7 +1,7 @@
 //! A forwarder: carries every flow of a netstack through kernel sockets or through a proxy.
 //!
-//! Rule: a TCP flow is admitted only after its target was reached, so the peer gets the target's own
-//! error. The forwarder buffers no payload besides the pieces that its relays hold.
+//! Rule: a TCP flow is admitted only after its target was reached, so the peer gets the target's
+//! own error. The forwarder buffers no payload besides the pieces that its relays hold.
 
 mod datagrams;
 mod table;

@@ -1,8 +1,8 @@
 //! Reaches a target: by a kernel socket, a SOCKS5 proxy (RFC 1928) or an HTTP proxy (CONNECT, RFC
 //! 9110 §9.3.6).
 //!
-//! Rule: a proxy's refusal becomes the error that the target itself would have caused. No byte after
-//! the proxy's answer is read here, because it belongs to the target.
+//! Rule: a proxy's refusal becomes the error that the target itself would have caused. No byte
+//! after the proxy's answer is read here, because it belongs to the target.
 
 use std::{
     fmt, io,
@@ -103,12 +103,13 @@ impl Via {
         Ok(stream)
     }
 
-    /// Opens a socket for datagrams to `target`, or to the relay that a SOCKS5 proxy opens for them.
-    /// With a proxy, the stream to the proxy is returned too: the relay exists as long as the stream.
+    /// Opens a socket for datagrams to `target`, or to the relay that a SOCKS5 proxy opens for
+    /// them. With a proxy, the stream to the proxy is returned too: the relay exists as long as the
+    /// stream.
     ///
     /// # Errors
-    /// Returns `Unsupported` for a proxy that carries no datagrams; otherwise the error of the proxy
-    /// or of the kernel.
+    /// Returns `Unsupported` for a proxy that carries no datagrams; otherwise the error of the
+    /// proxy or of the kernel.
     pub(super) async fn datagrams(
         self,
         target: SocketAddr,

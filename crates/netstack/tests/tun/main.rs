@@ -28,9 +28,9 @@ const SERVER: [u8; 4] = [198, 51, 100, 7];
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Bytes of the file that curl fetches.
 const FILE: usize = 20 << 20;
-/// Connections opened and closed.
+/// Number of connections that a test opens and closes.
 const FLOWS: usize = 1_000;
-/// Threads that open these connections.
+/// Threads that open the [`FLOWS`] connections.
 const CLIENTS: usize = 10;
 
 fn server(port: u16) -> SocketAddr {

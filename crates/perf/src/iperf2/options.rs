@@ -13,7 +13,7 @@ pub const TCP_LENGTH: usize = 128 * 1024;
 /// After the planned end of a TCP test, the longest silence of the peer before the test is aborted.
 pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Options of a client's test.
+/// Options of a test that a client runs.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// Address and port of the server.

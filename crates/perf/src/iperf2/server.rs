@@ -200,7 +200,7 @@ impl<S: Stream> Connection<'_, S> {
     }
 
     /// Reads the client's header into `head`; if the stream has no header, reads its first bytes.
-    /// Returns true if the stream or the server's time ended first.
+    /// Returns true if the stream ended, or the server must end, before these bytes arrived.
     fn read_head(&self, head: &mut Vec<u8>) -> io::Result<bool> {
         let mut buffer = [0; CLIENT_LEN];
         while !self.until.is_met() {

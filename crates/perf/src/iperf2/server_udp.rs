@@ -128,8 +128,8 @@ struct UdpServer<'scope, D, A> {
 }
 
 impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scope, D, A> {
-    /// Serves until the condition `until` is true: the server's time is over, its number of tests
-    /// has run, or it was stopped.
+    /// Serves until the condition `until` is met, or until the server has served the requested
+    /// number of tests.
     ///
     /// # Errors
     /// Returns the error of the socket.

@@ -77,8 +77,9 @@ impl LiveLink {
     /// Frames are recorded in `capture` when they are read and when they are written; `capture`
     /// should be buffered.
     ///
-    /// # Errors Fails if the ends have different media, the device of an end completes checksums or
-    /// cuts frames into segments, or the capture cannot be started.
+    /// # Errors
+    /// Fails if the ends have different media, the device of an end completes checksums or cuts
+    /// frames into segments, or the capture cannot be started.
     pub fn new(
         ends: [LiveEnd; 2],
         link: LinkModel,

@@ -1,4 +1,5 @@
-//! Test of the life of a lease: obtained, renewed, returned.
+//! Tests of DHCP leases: a lease is obtained, renewed and released, and an address that is in use
+//! is declined.
 
 use std::{
     io::{ErrorKind, Read},
@@ -15,7 +16,7 @@ use crate::{
     server::{self, Dnsmasq, SERVER},
 };
 
-/// Longest wait for anything.
+/// Longest wait for a condition of a test.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Waits until `done` returns true. If it never does, fails and shows dnsmasq's
@@ -73,7 +74,8 @@ fn a_lease_of_dnsmasq_is_obtained_renewed_and_returned() {
 fn an_address_that_the_kernel_has_is_declined() {
     let test = "dhcp::an_address_that_the_kernel_has_is_declined";
     apart::in_network_namespace(test, || {
-        // The kernel answers ARP requests for the addresses of all its interfaces.
+        // Add the address to the loopback interface: the kernel answers ARP requests for the
+        // addresses of all its interfaces, so the stack finds that the address is in use.
         let added = Command::new("ip")
             .args(["addr", "add", "10.77.0.52/32", "dev", "lo"])
             .status();

@@ -12,9 +12,10 @@ use crate::device::DEVICE;
 /// Port on which nobody listens.
 const CLOSED: u16 = 9;
 
-/// Sends `count` SYNs to `port`, each from another address and port of the device's network.
+/// Sends `count` SYNs to `port`, each from another pair of address and port. The addresses are in
+/// the device's network.
 pub fn syns(port: u16, count: u32) {
-    // This protocol number means that the sender writes the IP header.
+    // With the protocol number 255 (IPPROTO_RAW), this test writes the IP header itself.
     let raw = Some(Protocol::from(255));
     let socket = Socket::new(Domain::IPV4, Type::RAW, raw).expect("root may");
     let to = SockAddr::from(SocketAddr::from((DEVICE, port)));
@@ -48,7 +49,7 @@ fn syn(number: u32, port: u16) -> [u8; 40] {
     packet[20..22].copy_from_slice(&source.to_be_bytes());
     packet[22..24].copy_from_slice(&port.to_be_bytes());
     packet[24..28].copy_from_slice(&number.wrapping_mul(2_654_435_761).to_be_bytes());
-    // Five words of header; SYN; a window of 8 KiB.
+    // A TCP header of five 32-bit words, the flag SYN, and a window of 8 KiB.
     packet[32..36].copy_from_slice(&[0x50, 0x02, 0x20, 0]);
     let mut pseudo = [packet[12..20].to_vec(), vec![0, 6, 0, 20]].concat();
     pseudo.extend(&packet[20..]);

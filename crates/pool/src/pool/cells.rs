@@ -15,7 +15,7 @@ use core::ops::Range;
 /// Smallest cell in bytes. The segments of a smaller window would be mostly headers.
 const SMALLEST: u32 = 256;
 
-/// A block's cells in use, and its place in the list of blocks with a free cell.
+/// The cells in use of a block, and the block's place in the list of blocks with a free cell.
 #[derive(Clone, Copy, Debug)]
 struct CellBlock {
     /// The block before this one in the list, or `NONE`.

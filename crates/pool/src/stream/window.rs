@@ -145,7 +145,8 @@ impl Stream {
     /// Moves an empty stream to `offset`.
     ///
     /// # Panics
-    /// Panics if the stream holds bytes, a reservation or a cell: their blocks would be lost.
+    /// Panics if the stream holds bytes, a reservation or a cell, because the blocks of these would
+    /// be lost.
     pub fn restart(&mut self, offset: u64) {
         assert!(
             self.is_empty() && self.reserved <= self.end && !self.is_in_cell(),
