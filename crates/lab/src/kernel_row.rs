@@ -137,8 +137,8 @@ impl MainLimit {
 }
 
 impl KernelAccount {
-    /// A limit also counts as a main limit if its share is at most this much below the largest
-    /// share, because the shares of two accounts may differ by that much.
+    /// Largest difference of two shares that count as equal, because the accounts may differ by
+    /// this much. A limit whose share equals the largest share in this sense is also a main limit.
     const NEAR: f64 = 0.05;
 
     /// Returns true if both accounts have a main limit in common.

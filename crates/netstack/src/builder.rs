@@ -54,8 +54,8 @@ impl NetstackBuilder {
         self
     }
 
-    /// Sets a knob (a setting of the stack) by its name. It replaces the value that follows from
-    /// the limits.
+    /// Sets a knob (a setting of the stack) by its name. The given value replaces the value that
+    /// follows from the limits.
     #[must_use]
     pub fn set(mut self, knob: &str, value: &str) -> Self {
         self.knobs.push((knob.to_string(), value.to_string()));

@@ -10,8 +10,8 @@
 //! 1. [`NetstackBuilder::start`] takes a device: a TUN device of `fullpipe-host`, or one end of a
 //!    [`PipeDevice`], whose other end is any stream of packets.
 //! 2. [`TcpFlows::next`] returns each SYN as a [`TcpRequest`]. The program decides:
-//! [`TcpRequest::admit`] returns the [`TcpFlow`], [`TcpRequest::refuse`] sends a reset or an ICMP
-//! error.
+//!    [`TcpRequest::admit`] returns the [`TcpFlow`], [`TcpRequest::refuse`] sends a reset or an
+//!    ICMP error.
 //! 3. [`UdpFlows::next`] returns a [`UdpFlow`] for each pair of a peer and a destination.
 //! 4. [`relay`] copies a flow to another stream and back, with half-close, an idle timeout, and a
 //!    [`RelayClock`] that measures how long the relay waits for each side.

@@ -116,7 +116,7 @@ impl Records {
             .records()
     }
 
-    /// Returns seconds, share and payload of each limit of both ends of each row.
+    /// Returns the seconds, the share and the payload of each limit, for both ends of each row.
     pub fn accounts(report: &Report) -> Self {
         let items = numbered(report).flat_map(|(number, row)| {
             let mut all = held("sender", &row.account.sender);

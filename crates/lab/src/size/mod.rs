@@ -310,7 +310,7 @@ impl AmpleResult {
 }
 
 impl SizeRequest {
-    /// Number of seeds of the first runs of each setup.
+    /// Number of seeds with which each setup runs at first.
     fn fewest_seeds(&self) -> usize {
         match self.loss > 0.0 {
             true => search::SEEDS.0,

@@ -308,8 +308,9 @@ pub fn search(
 }
 
 impl Searched {
-    /// Returns true if the knob is searched. The search omits memory that was given, out-of-order
-    /// payload without losses, and a separate limit for which the system has no name.
+    /// Returns true if the knob is searched. Not searched are the memory if its size was given,
+    /// out-of-order payload if the path has no losses, and a separate limit if the host's system
+    /// has no name for it.
     pub fn is_wanted(&self, request: &SizeRequest) -> bool {
         let has_name = !alias::of_knob(request.preset.name, self.knob).is_empty();
         match self.what {

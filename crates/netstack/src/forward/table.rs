@@ -30,11 +30,11 @@ pub enum Protocol {
 /// The side for which a direction waited longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldBack {
-    /// The host whose packets come from the device. Its application or the path to it may be the
-    /// cause.
+    /// The host whose packets come from the device. The cause of the wait may be the host's
+    /// application or the path to the host.
     Client,
-    /// The host behind the kernel socket or the proxy. Its application or the path to it may be the
-    /// cause.
+    /// The host behind the kernel socket or the proxy. The cause of the wait may be the host's
+    /// application or the path to the host.
     Target,
 }
 

@@ -37,8 +37,8 @@ const FORGET_AFTER: Duration = Duration::from_secs(3);
 const LINGER: Duration = Duration::from_millis(600);
 /// Silence of a client after which its test is over.
 const SILENCE: Duration = Duration::from_secs(5);
-/// Number of copies of the last datagram of a reversed test. Several are sent because nothing
-/// acknowledges the datagram.
+/// Number of times that the server sends the last datagram of a reversed test. The datagram is
+/// repeated because nothing acknowledges it.
 const LAST_COPIES: u32 = 3;
 /// Time between two copies of the last datagram.
 const LAST_GAP: Duration = Duration::from_millis(20);

@@ -53,7 +53,8 @@ fn round_trips(link: LinkModel) -> (Vec<Duration>, LiveReport) {
     let done = AtomicBool::new(false);
     let (mut trips, report) = Path::with(link, 1, None, &mut |_| (), |path| {
         let [left, far] = datagrams(path);
-        // This link loses nothing, so each answer arrives, on a slow machine after a while.
+        // This link loses nothing, so each answer arrives, although possibly late on a slow
+        // machine.
         left.set_read_timeout(Some(Duration::from_secs(60)))?;
         thread::scope(|scope| {
             scope.spawn(|| {

@@ -1,5 +1,6 @@
-//! Tests of IPv6 addresses, a router and an MTU that radvd advertises at the kernel's end of a TAP
-//! device, and of a duplicate of fullpipe's address.
+//! Tests of IPv6 autoconfiguration: at the kernel's end of a TAP device, radvd advertises a prefix,
+//! a router, an MTU and a DNS server. Also tests that an address that the kernel already has is
+//! refused.
 //!
 //! Rule: as in `main.rs`, every test runs in its own network namespace. radvd advertises every
 //! three to four seconds.

@@ -163,8 +163,8 @@ impl Cells {
         first..first + self.size as usize
     }
 
-    /// Checks that the list has each block with both used and free cells once, and that no cell is
-    /// lost.
+    /// Checks that each block with both used and free cells is in the list exactly once, and that
+    /// no cell is lost.
     ///
     /// # Panics
     /// Panics if a count does not balance; the message names this count.

@@ -1,8 +1,8 @@
 //! The level of memory use, in three steps.
 //!
-//! Rule: pressure ends at a lower use (`pool.pressure_low`) than it begins
-//! (`pool.pressure`), so that buffers that shrink because of pressure do not end it at
-//! once. Buffers decide how they react.
+//! Rule: pressure begins when the use reaches `pool.pressure` and ends only below the lower
+//! `pool.pressure_low`. With a single bound, buffers that shrink because of pressure would end the
+//! pressure at once. Buffers decide how they react.
 
 use crate::config::PoolConfig;
 

@@ -12,8 +12,8 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// The cursor of an empty chain. Its distance is 0, so it means the head as soon
-    /// as the chain has a block.
+    /// The cursor of an empty chain. The distance is 0, so the cursor means the head as soon as the
+    /// chain has a block.
     pub(super) const NOWHERE: Self = Self {
         block: NONE,
         index: 0,

@@ -24,10 +24,10 @@ impl fmt::Display for NoBlock {
 impl core::error::Error for NoBlock {}
 
 impl Stream {
-    /// Reserves blocks for `start..end`. Returns the offset up to which blocks now back the
-    /// stream: it is less than `end` if the pool cannot promise enough, and greater if more was
-    /// reserved before. This call never decreases this offset. A stream in a cell (a part of a
-    /// block) stays in the cell, so the result is at most the cell's end.
+    /// Reserves blocks for `start..end`. Returns the offset up to which blocks now back the stream:
+    /// it is less than `end` if the pool cannot promise enough, and greater if more was reserved
+    /// before. A call never decreases this offset. A stream in a cell (a part of a block) stays in
+    /// the cell, so the result is at most the cell's end.
     pub fn reserve(&mut self, pool: &mut Pool, end: u64) -> u64 {
         if end <= self.reserved_end() {
             return self.reserved_end();
