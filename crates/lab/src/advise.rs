@@ -216,8 +216,8 @@ fn ended(steps: &[AdviceStep], most: usize) -> Option<AdviceEnd> {
             Some(LeverKind::Resource | LeverKind::Rule) | None => AdviceEnd::NoKnob,
         });
     }
-    // Without gain, end only if the next step would change the same knob: another knob may raise
-    // the same limit.
+    // Without gain, end only if the next step would change the same setting: another setting may
+    // raise the same limit.
     let same = |before: &AdviceStep| {
         let is_same =
             before.verdict.limit == last.verdict.limit && before.verdict.knob == last.verdict.knob;

@@ -1,6 +1,7 @@
 //! The knobs (settings of the stack) as a page of documentation, as a list and as JSON.
 //!
-//! Rule: every text comes from the declaration of a knob or of a preset.
+//! Rule: every text comes from the declaration of a knob or of a preset (default settings of a
+//! system).
 
 mod list;
 

@@ -48,7 +48,7 @@ pub struct RunOptions<'a> {
     /// Existing folder for the captures. The run of each row with the row's first seed writes one
     /// capture.
     pub captures: Option<&'a Path>,
-    /// True to keep every segment and every series of the first seed.
+    /// True to keep every segment and every series of values (such as windows) of the first seed.
     pub observe: bool,
     /// Events, sockets and counters to keep, of the first seed.
     pub watch: Watch,

@@ -67,7 +67,8 @@ pub struct TrialPlan {
     pub loss: f64,
     /// Queue of the link, in the form of an experiment file; `None` for the default.
     pub queue: Option<String>,
-    /// Congestion control of the sender; `None` for that of its preset.
+    /// Congestion control of the sender; `None` for the one in the sender's preset (default
+    /// settings of a system).
     pub congestion: Option<String>,
     /// Condition at which the transfer ends; `None` for a duration that suits the path.
     pub end: Option<TrialEnd>,

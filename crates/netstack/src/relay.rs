@@ -22,7 +22,8 @@ use crate::relay_clock::{RelayClock, RelaySide, Waiting};
 
 /// Largest number of bytes that are read at once.
 const PIECE: usize = 64 << 10;
-/// Largest number of pieces that one direction copies before other tasks get their turn.
+/// Largest number of pieces (reads of at most [`PIECE`] bytes) that one direction copies before
+/// other tasks get their turn.
 const PIECES: u32 = 8;
 
 thread_local! {

@@ -101,8 +101,8 @@ impl TcpFlows {
         Self { shared, acceptor }
     }
 
-    /// Waits for the next SYN. The program must decide within the time of the knob
-    /// `stack.request_timeout`; the peer waits for the decision.
+    /// Waits for the next SYN. The program must decide within the time that the stack's setting
+    /// `stack.request_timeout` allows; the peer waits for the decision.
     ///
     /// # Errors
     /// Fails if the device is gone.

@@ -36,9 +36,9 @@ pub struct FullpipeDatagramSocket {
 /// arrive in 50 ms at 500 Mbit/s. A busy machine may pause the reader for that long.
 const RECEIVE_QUEUE: u32 = 2_048;
 
-/// Sets the UDP knobs for an iperf test: a receive queue that does not overflow while the
-/// scheduler pauses the reader, and buffers of `buffer` bytes (`-w`) if given. Call this before the
-/// user's settings are applied.
+/// Sets the UDP knobs (settings of the stack) for an iperf test: a receive queue that does not
+/// overflow while the scheduler pauses the reader, and buffers of `buffer` bytes (`-w`) if given.
+/// Call this before the user's settings are applied.
 pub fn configure_udp_for_iperf(config: &mut Config, buffer: Option<u32>) {
     let pool_bytes = config.pool.blocks.saturating_mul(config.pool.block_size);
     config.udp.receive_queue = RECEIVE_QUEUE;

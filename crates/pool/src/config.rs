@@ -45,7 +45,7 @@ crate::knobs! {
 /// Smallest number of ranges of out-of-order payload in a pool, if `pool.ranges` is 0.
 const FEWEST_RANGES: u64 = 1_024;
 /// Bytes of packet memory for each range. 8 KiB are about six segments of 1,460 bytes, so a pool
-/// full of out-of-order payload can have one hole for every six segments.
+/// full of out-of-order payload can have one hole (gap between ranges) for every six segments.
 const BYTES_PER_RANGE: u64 = 8 << 10;
 
 impl PoolConfig {

@@ -12,8 +12,8 @@ const RATES: [u64; 5] = [5, 10, 20, 50, 100];
 const ROUND_TRIPS: [u64; 7] = [2, 5, 10, 20, 40, 80, 150];
 /// Approximate duration of a transfer in seconds.
 const SECONDS: f64 = 3.0;
-/// Bytes of payload in flight for each byte of `SO_SNDBUF`, if the kernel makes no
-/// super-segments.
+/// Bytes of payload in flight for each byte of `SO_SNDBUF`, if the kernel makes no super-segments
+/// (large segments that the device divides).
 const IN_FLIGHT: f64 = 1.26;
 /// Smallest bandwidth-delay product of a case that a buffer limits, in bytes.
 const LEAST_BDP: u64 = 24_000;

@@ -1,5 +1,5 @@
-//! The knobs (settings of the stack) of a preset, as text for a terminal: a table, or one record
-//! for each knob if the terminal is narrow.
+//! The knobs (settings of the stack) of a preset (default settings of a system), as text for a
+//! terminal: a table, or one record for each knob if the terminal is narrow.
 //!
 //! Rule: the first column of the table has the names in the preset's own system, because its users
 //! search for these names. Names, ranges, units and descriptions come from each knob's

@@ -163,7 +163,7 @@ impl Records {
             .records()
     }
 
-    /// Returns the smallest sufficient value of each knob of a search.
+    /// Returns the smallest sufficient value of each knob (setting of the host) of a search.
     pub fn sizes(size: &Size) -> Self {
         let smallest =
             |of: fn(&CurvePoint) -> f64| move |knob: &&KnobSize| knob.smallest.as_ref().map(of);

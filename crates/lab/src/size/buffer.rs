@@ -1,4 +1,5 @@
-//! Payload that fits into a host's buffers, computed from all knobs that affect it.
+//! Payload that fits into a host's buffers, computed from all knobs (settings of the host) that
+//! affect it.
 //!
 //! Rule: a buffer with autotuning grows to its maximum. A buffer without autotuning has the size
 //! that was set, limited by the cap. Payload may use a percentage of that size, which a knob sets.

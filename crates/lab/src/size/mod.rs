@@ -57,7 +57,7 @@ pub struct SizeRequest {
     pub loss: f64,
     /// Size of the host's packet memory in bytes; `None` for ample memory.
     pub memory: Option<u64>,
-    /// Preset of the host.
+    /// Preset (default settings of a system) of the host.
     pub preset: &'static Preset,
     /// Settings as `--set` takes them. A setting applies to the host, or, with the prefix `peer.`,
     /// `link.` or `workload.`, to the other end, the path or the application.

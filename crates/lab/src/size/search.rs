@@ -1,5 +1,5 @@
-//! Searches one knob: doubles its value until it is sufficient, then approaches the smallest
-//! sufficient value.
+//! Searches one knob (setting of the host): doubles its value until it is sufficient, then
+//! approaches the smallest sufficient value.
 //!
 //! Rule: only values that the host's system can express are tried, so that the result can be set.
 //! Two values run in parallel on every machine, so that the result does not depend on the
@@ -86,8 +86,8 @@ pub const SEARCHED: &[Searched] = &[
 const FIRST_PART: u64 = 32;
 /// Payload of two segments, in bytes, rounded up.
 const TWO_SEGMENTS: u64 = 3_000;
-/// The first amount that is tried as ample is this multiple of the bandwidth-delay product, but at
-/// least `AT_LEAST`.
+/// The first amount that is tried as ample (so large that it does not limit) is this multiple of
+/// the bandwidth-delay product, but at least `AT_LEAST`.
 const AMPLE: u64 = 4;
 /// Smallest ample amount of a resource, in bytes: the memory of a small system.
 const AT_LEAST: u64 = 128 << 10;

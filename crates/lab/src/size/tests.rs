@@ -27,7 +27,7 @@ fn limit_of(best: &AmpleResult) -> Option<Cause> {
     best.verdict.as_ref().map(|verdict| verdict.limit)
 }
 
-/// Returns the result of a role with ample resources.
+/// Returns the result of a role with ample resources (so large that they do not limit).
 fn best(request: &SizeRequest, role: HostRole) -> AmpleResult {
     let runs = Runs::new(request.seed, 1, &|_share| ControlFlow::Continue(()));
     search::ample(request, role, &runs).unwrap().best

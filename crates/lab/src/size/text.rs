@@ -70,7 +70,8 @@ fn head(size: &Size) -> String {
     )
 }
 
-/// Appends the result with ample resources, and its limit if the result does not reach the path.
+/// Appends the result with ample resources (so large that they do not limit), and the cause of the
+/// limit if the result does not reach the path.
 fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
     let AmpleResult {
         direction,

@@ -1,8 +1,8 @@
 //! The experiment of a search for sufficient settings: a host, its peer, and the path between them.
 //!
-//! Rule: only the searched knob is scarce. The host has ample amounts of every resource that was
-//! not given, and its peer has ample buffers and memory. Slow start is excluded from the
-//! measurement.
+//! Rule: only the resource that the searched knob (setting of the host) bounds is scarce. The host
+//! has ample amounts (amounts that do not limit) of every resource that was not given, and its peer
+//! has ample buffers and memory. Slow start is excluded from the measurement.
 
 use fullpipe_scenario::experiment::{Experiment, HostPlan, Row};
 

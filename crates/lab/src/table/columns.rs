@@ -72,8 +72,8 @@ pub(super) enum Shown {
 }
 
 /// Returns the chosen parts. Without a choice, returns the report's quantities, the goodput
-/// relative to the baseline if there is one, the share of full-sized segments, the packet memory,
-/// and the limits.
+/// relative to the baseline (the row that other rows are compared with) if there is one, the share
+/// of full-sized segments, the packet memory, and the limits.
 pub(super) fn shown(outline: &Outline, chosen: Option<&Columns>) -> Vec<Shown> {
     if let Some(Columns(names)) = chosen {
         let part = |name: &&'static str| match *name {

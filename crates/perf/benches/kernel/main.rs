@@ -30,8 +30,9 @@ const LINK: [(&str, &str); 4] = [
     ("queue", "1000 packets"),
 ];
 
-/// Knobs of fullpipe. The buffers are as large as the kernel's autotuning allows (the largest
-/// `tcp_wmem`), so that neither stack is limited by its buffers. `--set` is applied afterwards.
+/// Knobs (settings) of fullpipe's stack. The buffers are as large as the kernel's autotuning allows
+/// (the largest `tcp_wmem`), so that neither stack is limited by its buffers. `--set` is applied
+/// afterwards.
 const KNOBS: [&str; 3] = [
     "pool.blocks=16384",
     "tcp.send_buffer=4M",

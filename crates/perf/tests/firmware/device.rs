@@ -22,8 +22,9 @@ pub const TAP: &str = "fpdevice";
 /// folder per [`Profile`]. `cargo xtask test` sets the variable.
 const FOLDER: &str = "FULLPIPE_FIRMWARE";
 
-/// Knobs of the device in two variants: a pool of 36 blocks of 196 bytes, and a pool of 256 blocks
-/// of 1,548 bytes. The tables have the sizes of the preset `nuttx` in both.
+/// Knobs (settings of the stack) of the device, in two variants: a pool of 36 blocks of 196 bytes,
+/// and a pool of 256 blocks of 1,548 bytes. In both variants, the tables have the sizes of the
+/// preset `nuttx` (NuttX's default settings).
 pub const POOLS: [&str; 2] = [
     "preset=nuttx",
     "preset=nuttx pool.blocks=256 pool.block_size=1548 udp.receive_buffer=65536",

@@ -14,10 +14,10 @@ use crate::{
     stock::{Stock, wait_until},
 };
 
-/// Knobs with which a connection ends about twelve seconds after its peer has vanished, and a
-/// handshake after about three seconds. A connection survives the test with the pulled cable: the
-/// cable is missing for less than a second, or for less than ten on a machine that is ten times
-/// slower.
+/// Knobs (settings of the stack) with which a connection ends about twelve seconds after its peer
+/// has vanished, and a handshake after about three seconds. A connection survives the test with the
+/// pulled cable: the cable is missing for less than a second, or for less than ten on a machine
+/// that is ten times slower.
 const QUICK: &str = "tcp.keepalive_time=2s tcp.keepalive_interval=2s \
     tcp.keepalive_probes=5 tcp.synack_retries=1";
 /// Number of simultaneous connections that use up the pool.

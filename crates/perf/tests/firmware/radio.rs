@@ -21,9 +21,9 @@ use crate::{
     stock::Stock,
 };
 
-/// The knobs of the device in `experiments/nuttx.toml`, with a receive buffer of two blocks. Two
-/// blocks are enough for the stock server's answer of 28 bytes. With the preset's receive buffer,
-/// the window would reserve half of the pool.
+/// The knobs (settings of the stack) of the device in `experiments/nuttx.toml`, with a receive
+/// buffer of two blocks. Two blocks are enough for the stock server's answer of 28 bytes. With the
+/// preset's receive buffer, the window would reserve half of the pool.
 const DEVICE: &str = "preset=nuttx tcp.send_buffer=1M tcp.timestamps=false \
     tcp.window_scaling=false tcp.sack=false address=10.9.0.3 peer=10.9.0.2 tcp.receive_buffer=392";
 

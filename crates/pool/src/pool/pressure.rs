@@ -9,7 +9,7 @@ use crate::config::PoolConfig;
 #[cfg(test)]
 mod tests;
 
-/// The level of packet memory: blocks held and promised, compared with the knobs.
+/// The level of packet memory: blocks held and promised, compared with the bounds that knobs set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Pressure {

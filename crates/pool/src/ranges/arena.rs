@@ -74,9 +74,9 @@ impl RangeArena {
         self.walked.get()
     }
 
-    /// Returns true if a set of `count` ranges may take no node now, because the nodes still
-    /// free are reserved for sets with fewer than [`FEW`] ranges. The many holes of one
-    /// connection thus cannot use up the nodes that all connections share.
+    /// Returns true if a set of `count` ranges may take no node now, because the nodes still free
+    /// are reserved for sets with fewer than [`FEW`] ranges. The many holes (gaps between ranges)
+    /// of one connection thus cannot use up the nodes that all connections share.
     pub(super) fn is_kept_from(&self, count: u32) -> bool {
         count >= FEW && self.free <= self.count() / KEPT_PART
     }

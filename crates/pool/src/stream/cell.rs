@@ -21,7 +21,7 @@ impl Stream {
     /// stream is not empty, its window is larger than a cell, or the pool has no free cell.
     ///
     /// # Panics
-    /// Panics if the stream's holder is not [`Holder::Receive`].
+    /// Panics if the stream's holder (kind of buffer) is not [`Holder::Receive`].
     pub fn enter_cell(&mut self, pool: &mut Pool) -> bool {
         assert_eq!(self.holder, Holder::Receive, "only receivers have cells");
         if self.is_in_cell() {

@@ -4,8 +4,9 @@
 //! exactly the blocks that `start..end` touches. An empty stream has none. Each byte therefore has
 //! one place in any order of arrival, and reassembly moves nothing.
 //!
-//! Holes are kept in a [`Ranges`](crate::Ranges), not here. A stream does not release
-//! itself when dropped, because the pool is an argument: call [`Stream::release`].
+//! A stream does not know which bytes have arrived: a [`Ranges`](crate::Ranges) records that. A
+//! stream does not release itself when dropped, because the pool is an argument: call
+//! [`Stream::release`].
 
 mod append;
 mod cell;

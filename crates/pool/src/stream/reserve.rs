@@ -4,7 +4,7 @@
 //! covers the blocks that `start..reserved_end` touches: blocks already in the chain, and blocks
 //! that the pool promises until they are taken or given back.
 //!
-//! Holes in the window are kept in [`Ranges`](crate::Ranges).
+//! A [`Ranges`](crate::Ranges) records which bytes of the window have arrived.
 
 use super::window::Stream;
 use crate::pool::Pool;

@@ -58,7 +58,8 @@ impl Slices<'_> {
 }
 
 impl Stream {
-    /// The bytes of `range`, block by block. Holes hold stale bytes.
+    /// The bytes of `range`, block by block. A hole (bytes that were not written) has the earlier
+    /// content of its blocks.
     ///
     /// # Panics
     /// Panics if the range is not inside `start..end`.

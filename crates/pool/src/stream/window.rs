@@ -40,7 +40,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// An empty stream at offset 0, whose blocks count as `holder`'s.
+    /// An empty stream at offset 0. Its blocks count for `holder` (a kind of buffer).
     pub const fn new(holder: Holder) -> Self {
         Self {
             start: 0,
@@ -70,7 +70,8 @@ impl Stream {
         self.end
     }
 
-    /// Bytes from the first held to the highest written, holes included.
+    /// Bytes from the first held to the highest written, including holes (bytes that were not
+    /// written).
     pub fn len(&self) -> u64 {
         self.end - self.start
     }
