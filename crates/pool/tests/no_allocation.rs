@@ -5,8 +5,7 @@
 
 use fullpipe_pool::{Holder, Pool, PoolConfig, Ranges, Rng, Stream};
 
-/// Makes one random step on a stream or on the set of ranges. Memory may run
-/// out.
+/// Runs one random operation on a stream or on the set of ranges. The pool may run out of memory.
 fn step(rng: &mut Rng, pool: &mut Pool, streams: &mut [Stream], set: &mut Ranges) {
     let bytes = [3; 700];
     let who = rng.below(streams.len() as u64) as usize;

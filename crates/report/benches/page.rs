@@ -19,7 +19,8 @@ use browser::Browser;
 const SEGMENTS: u64 = 1_000_000;
 const ROUNDS: u32 = 5;
 
-/// With half of the time range visible, pans to and fro. Returns the frames drawn per second.
+/// Script that pans to and fro while half of the time range is visible. Its value is the number of
+/// frames drawn per second.
 const PAN: &str = "new Promise((done) => {
     const { view } = fullpipe;
     view.all();

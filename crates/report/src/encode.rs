@@ -19,12 +19,13 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 #[derive(Debug, Default)]
 pub struct Blob {
     bytes: Vec<u8>,
-    /// Name and number of rows of each table, in the order of the tables.
+    /// Name and length of each table, in the order in which the blob stores the tables. The length
+    /// is the number of entries in each column.
     pub tables: Vec<(&'static str, usize)>,
 }
 
 impl Blob {
-    /// Encodes the series of an end, without its limits and episodes.
+    /// Encodes the series of an end of a connection, except the series of limits and episodes.
     pub fn of_series(end: &Endpoint) -> Self {
         let mut blob = Self::default();
         blob.segments("sent", &end.sent);
@@ -37,8 +38,8 @@ impl Blob {
         blob
     }
 
-    /// Encodes the limits of an end. They are apart from the series, because the page shows the limits
-    /// of both ends together with the series of one end.
+    /// Encodes the limits of an end. The limits have their own blob, because the page shows the
+    /// limits of both ends together with the series of one end.
     pub fn of_bands(end: &Endpoint) -> Self {
         let mut blob = Self::default();
         blob.bands("limits", &end.limits);

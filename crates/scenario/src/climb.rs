@@ -11,7 +11,7 @@ use fullpipe_pool::{Duration, Instant};
 #[cfg(test)]
 mod tests;
 
-/// Share of the path's payload rate that counts as full.
+/// Share of the path's payload rate from which on the path counts as full.
 const FULL: f64 = 0.9;
 /// Round trips for which the connection must reach [`FULL`].
 const ROUND_TRIPS: f64 = 2.0;
@@ -37,7 +37,7 @@ pub struct Climb {
 }
 
 impl Climb {
-    /// Starts at `start` on a path whose round trip takes `rtt_s`.
+    /// Starts measuring at `start`, on a path whose round trip takes `rtt_s`.
     pub fn new(start: Instant, rtt_s: f64) -> Self {
         Self {
             start,

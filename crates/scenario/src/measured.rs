@@ -1,9 +1,9 @@
 //! Quantities that are measured for each row (scenario of an experiment).
 //!
-//! Rule: each quantity is one row of a table, with its unit in its name. The file's `published`
-//! tables, the printed table and the JSON use these rows, so that published and measured values
-//! have the same unit. Over several seeds, a quantity is summarised by its median and quartiles, or
-//! by its largest value if its table row says `Worst`.
+//! Rule: each quantity is declared once, with its unit in its name. The file's `published` tables,
+//! the printed table and the JSON use this declaration, so that published and measured values have
+//! the same unit. Over several seeds, a quantity is summarised by its median and quartiles, or by
+//! its largest value if its declaration says `Worst`.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 

@@ -8,7 +8,7 @@ use fullpipe_wire::TcpHeader;
 
 use crate::experiment::Setup;
 
-/// Length of the timestamps option, with padding.
+/// Bytes of the timestamps option, padding included.
 pub const TIMESTAMPS: u64 = 12;
 
 /// Properties of the path from the sender to the receiver and back.
@@ -103,7 +103,8 @@ pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 
         .fold(0.0, f64::max)
 }
 
-/// Returns the seconds from one full segment to the next on a link that is never idle.
+/// Returns the seconds from the start of one full segment to the start of the next, on a link that
+/// is never idle.
 fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
     // On a radio, add the time of the medium accesses. Data and ACKs share the air, and one ACK
     // acknowledges two segments. Each pair of segments therefore takes three accesses. The sender

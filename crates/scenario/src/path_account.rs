@@ -219,7 +219,7 @@ pub enum LossPlace<'a> {
 
 impl PathLoss<'_> {
     /// Returns "42 frames were lost in the full queue of link `path` from `near` to `far`". `setup`
-    /// has the place.
+    /// has the names of the link's ends.
     pub fn words(&self, setup: &Setup) -> String {
         let were = if self.frames == 1 { " was" } else { "s were" };
         let lost = format!("{} frame{were} lost", grouped(self.frames));

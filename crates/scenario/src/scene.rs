@@ -50,7 +50,8 @@ const LONGEST_SLICE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Scene<'a> {
     built: Built<'a>,
-    /// Records that were requested in addition to the results.
+    /// The records (events, sockets, counters, segments) that the caller requested in addition to
+    /// the results.
     watching: Watching,
     /// Measures the time until the path is full; only for a single connection.
     climb: Option<Climb>,
@@ -70,8 +71,8 @@ impl<'a> Scene<'a> {
         if observe {
             built.world.record_usage();
         }
-        // In an ordinary run, check only samples. The soak and the tests check everything; both are
-        // built with debug assertions.
+        // In a build without debug assertions, check only samples of frames and bytes. The soak and
+        // the tests are built with debug assertions, and check everything.
         if !cfg!(debug_assertions) {
             built.world.set_checks(Checks::Sampled);
         }
@@ -120,7 +121,8 @@ impl<'a> Scene<'a> {
     }
 
     /// Runs until every flow has ended or was given up, and measures the flows. Calls `progress`
-    /// with the finished share; returns `None` if `progress` returns `ControlFlow::Break`.
+    /// with the finished share of the run; returns `None` if `progress` returns
+    /// `ControlFlow::Break`.
     ///
     /// # Errors
     /// Returns a violation that a checker of the simulator found.

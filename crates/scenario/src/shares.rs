@@ -9,7 +9,7 @@ pub use fullpipe_diagnose::account::{Shares, Times};
 
 use crate::path_account::PathAccount;
 
-/// Shares of the limits of both ends.
+/// Share of each limit in the time of a transfer, for both ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Limits {
     /// Limits of the sender.

@@ -59,7 +59,7 @@ pub fn parse_probability(text: &str) -> Option<f64> {
 }
 
 /// Returns the message for a probability that is a number of 1 or more without `%`; `None` for
-/// other texts. For 1, the message gives both readings.
+/// other texts. For 1, the message gives both possible meanings: 1 % and 100 %.
 pub fn ambiguous_probability(text: &str) -> Option<String> {
     let text = text.trim();
     let number = decimal(text).filter(|number| *number >= 1.0)?;

@@ -106,7 +106,7 @@ pub(crate) struct QueueDemand {
 impl QueueDemand {
     /// Updates the demand with the queue's state at `now`, after the processor was idle for `idle`.
     /// Returns an overflow that has ended. An overflow ends when the queue has room and the
-    /// processor has been idle long enough for the dropped entries.
+    /// processor has been idle long enough to process the dropped entries.
     pub fn look(&mut self, now: Instant, idle: Duration, found: QueueLevel) -> Option<Overflow> {
         self.work_off(idle, found.cost);
         let fresh = found.lost - self.lost;

@@ -13,7 +13,7 @@ use crate::segment::Segment;
 #[cfg(test)]
 mod tests;
 
-/// A sequence number this far or further ahead of the in-order payload counts as corrupt.
+/// A sequence number this many bytes or more ahead of the in-order payload counts as corrupt.
 const FARTHEST: i64 = 1 << 30;
 
 /// The payload that arrived at one end.

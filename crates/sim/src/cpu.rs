@@ -40,11 +40,11 @@ impl FrameCost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CpuModel {
-    /// A frame taken from the receive ring: driver and stack.
+    /// Cost of taking a frame from the receive ring, in the driver and the stack.
     pub receive: FrameCost,
-    /// A frame that is made and put into the transmit ring.
+    /// Cost of making a frame and putting it into the transmit ring.
     pub send: FrameCost,
-    /// Each run of an application: the context switch and its calls.
+    /// Cost of each run of an application: the context switch and the calls of the application.
     #[serde(with = "crate::text_forms::duration")]
     pub call: Duration,
     /// Applications run before the driver and the stack instead of after them.
@@ -88,8 +88,8 @@ pub(crate) struct Cpu {
     busy_until: Instant,
     /// Processor time of all work that was started.
     spent: Duration,
-    /// Start and end of each piece of work since they were last taken; `None` if they are
-    /// not recorded.
+    /// Start and end of each piece of work since the last [`take_work`](Self::take_work); `None` if
+    /// work is not recorded.
     work: Option<Vec<(Instant, Instant)>>,
     /// Applications that wait for the processor because of their timers. Applications that the
     /// stack's events wake are not in this list.
@@ -113,7 +113,7 @@ impl Cpu {
         self.work.get_or_insert_default();
     }
 
-    /// Returns what was recorded since the last call.
+    /// Returns the start and end of each piece of work recorded since the last call.
     pub fn take_work(&mut self) -> Vec<(Instant, Instant)> {
         self.work.as_mut().map(std::mem::take).unwrap_or_default()
     }

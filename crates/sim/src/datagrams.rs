@@ -166,8 +166,9 @@ impl DatagramFlow {
         }
     }
 
-    /// The account until `now`, or until the end of the flow if that is earlier. A flow ends when
-    /// the plan's time ends, or with the last datagram read of a planned amount.
+    /// The account until `now`, or until the end of the flow if that is earlier. A flow with a
+    /// planned time ends with that time. A flow with a planned amount ends with the last datagram
+    /// read.
     pub fn account_at(&self, now: Instant) -> DatagramAccount {
         if let Some(account) = &self.at_last_read {
             return account.clone();

@@ -69,7 +69,7 @@ pub struct SimDevice {
     capabilities: Capabilities,
     arrived: ReceivedFrames,
     receive_ring: usize,
-    /// Frames that found the receive ring full.
+    /// Frames that were dropped because the receive ring was full.
     ring_drops: u64,
     /// The processor handles one frame at a time; see
     /// [`work_by_frame`](Self::work_by_frame).

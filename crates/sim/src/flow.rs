@@ -125,7 +125,7 @@ pub(crate) struct AppProgress {
     pub last_written: Option<Instant>,
     pub first_read: Option<Instant>,
     pub last_read: Option<Instant>,
-    /// Times that written bytes waited before they were first sent.
+    /// Waiting times of written bytes before their first transmission.
     pub waits: Waits,
     /// The application writes and reads in place, without its own copy.
     pub in_place: bool,

@@ -14,7 +14,7 @@ pub struct Pattern {
 }
 
 const WORD: u64 = 8;
-/// Factor of a word's index.
+/// Factor by which the sum of the key and a word's index is multiplied.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Number of words that are computed together, so that the compiler uses vector instructions.
 const LANES: usize = 4;
@@ -29,8 +29,8 @@ impl Pattern {
         Self { key }
     }
 
-    /// The product of a word's index and [`FACTOR`]; the next word's product is larger by
-    /// `FACTOR`.
+    /// The product of [`FACTOR`] and the sum of the key and a word's index. The next word's product
+    /// is larger by `FACTOR`.
     const fn product(self, index: u64) -> u64 {
         index.wrapping_add(self.key).wrapping_mul(FACTOR)
     }

@@ -1,5 +1,5 @@
-//! Draws a whole world (a simulated network with its traffic) from one seed: hosts, knobs, links,
-//! applications, faults.
+//! Draws a whole world (a simulated network with its traffic) from one seed: hosts, knobs (settings
+//! of the stack), links, applications, faults.
 //!
 //! Rule: every property is drawn from a generator that is forked by the property's name
 //! ([`Rng::fork_named`]), and every knob from a generator that is forked by the knob's name. A new
@@ -37,7 +37,8 @@ const SEGMENTS_OF_A_WORLD: u64 = 2_000;
 /// samples can be checked: they must not exceed the path's rate.
 const IN_ORDER: f64 = 0.25;
 
-/// Share of worlds with flows over IPv6, among those whose links have the MTU for it.
+/// Share of worlds with flows over IPv6, among the worlds whose links have an MTU large enough for
+/// IPv6.
 const WITH_V6: f64 = 0.4;
 
 /// A drawn keepalive time below this time is replaced by 0, which switches keepalive off.

@@ -1,6 +1,6 @@
 //! Frames of both IP versions for the tests of links, devices and readers.
 //!
-//! Rule: the headers are valid, checksums included; the addresses are always the same.
+//! Rule: the link and IP headers are valid, checksums included; the addresses are always the same.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

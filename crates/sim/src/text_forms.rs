@@ -121,7 +121,8 @@ pub(crate) mod knobs {
         Ok(config)
     }
 
-    /// Returns a number or a switch as a TOML number or boolean, and any other value as text.
+    /// Returns a whole number as a TOML integer, `true` or `false` as a TOML boolean, and any other
+    /// value as a string.
     fn value_of(text: String) -> Value {
         if let Ok(number) = text.parse() {
             Value::Integer(number)

@@ -106,7 +106,7 @@ impl Browser {
         self.evaluate("window.fullpipe?.loaded");
     }
 
-    /// Waits until `script` is true.
+    /// Waits until the value of `script` is true.
     pub fn wait_for(&mut self, script: &str) {
         let end = Instant::now() + PATIENCE;
         while self.evaluate(script) != json!(true) {
@@ -134,7 +134,7 @@ impl Browser {
             .unwrap_or_else(|| panic!("{script} is {value}"))
     }
 
-    /// Returns the processor time of the page's main thread in seconds, without other processes.
+    /// Returns the processor time of the page's main thread, in seconds, without other processes.
     // Only the benchmark calls this method.
     #[allow(dead_code)]
     pub fn busy_s(&mut self) -> f64 {
@@ -164,7 +164,7 @@ impl Browser {
         }
     }
 
-    /// Calls a method of the protocol on the page.
+    /// Calls a method of the DevTools protocol on the page.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.asked += 1;
         let mut message = json!({ "id": self.asked, "method": method, "params": parameters });

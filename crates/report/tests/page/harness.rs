@@ -63,7 +63,7 @@ pub fn opened(name: &str) -> (Browser, Page) {
     opened_after(name, observed)
 }
 
-/// As [`opened`], with results from `run`.
+/// As [`opened`], but runs the experiment with the function `run`.
 pub fn opened_after(name: &str, run: fn(&Experiment) -> Run) -> (Browser, Page) {
     let mut experiment = experiment("nuttx");
     experiment.set("workload.duration", "1s").unwrap();
@@ -96,7 +96,8 @@ pub const PIXELS: &str = "
         return count;
     }";
 
-/// Scrolls to a graph and returns the left, top, width and height of its plot in the window.
+/// Scrolls to a graph and returns the left, top, width and height of the graph's plot in the
+/// window.
 pub fn place(browser: &mut Browser, graph: &str) -> [f64; 4] {
     let script = format!(
         "(() => {{ const plot = document.querySelector('[data-graph={graph}] .plot');

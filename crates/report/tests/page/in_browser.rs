@@ -194,7 +194,7 @@ fn two_rows_stand_side_by_side_with_one_cursor() {
     );
 }
 
-/// Returns the smallest and the largest value that graph `id` shows on each side.
+/// Returns the range of values that graph `id` shows for each of the two compared rows.
 fn scales(browser: &mut Browser, id: &str) -> [[f64; 2]; 2] {
     frame(browser);
     [0, 1].map(|side| {
@@ -411,9 +411,9 @@ fn on_a_phone_nothing_is_wider_than_the_screen() {
     assert!(count > 40.0, "{count} pixels on a small screen");
 }
 
-/// Counts the page's calls of the canvas and its accesses to columns of numbers.
-/// `count.of(frames)` returns the sums over that many frames, each of which shows another part of
-/// the run.
+/// Script that counts the page's drawing calls on the canvas, and the values that the page reads
+/// from columns of numbers. `count.of(frames)` draws the given number of frames, each with another
+/// part of the run, and returns the counts.
 const WORK: &str = "(() => {
     const KEYS = ['rectangles', 'lines', 'texts', 'columns', 'values',
         'curves', 'inCurves', 'excess', 'widest'];

@@ -13,7 +13,7 @@ const PAYLOAD: u32 = 1_448;
 const WINDOW: u32 = 3_000_000;
 const ACK: u16 = 0x10;
 const RTT_NS: u64 = 20_000_000;
-/// One in this many segments is lost.
+/// Number of segments of which one is lost.
 const LOST_ONE_IN: u64 = 2_000;
 
 /// Returns a run with one row (scenario), one connection and `segments` segments with payload.
@@ -101,9 +101,10 @@ fn observed(mut first: Endpoint, mut second: Endpoint, end_ns: u64, segments: u6
     })
 }
 
-/// Returns rows of all kinds: a whole connection, one end of a connection, and datagrams without a
-/// connection. The rows also have published results, and results of other systems. These results
-/// differ by a factor of thousands.
+/// Returns four rows: a connection, a connection with half as many segments, and two rows of
+/// datagrams without a connection. One row of datagrams has a published outcome in words. Two rows
+/// have published goodputs, and one of these rows also has the goodput of another system. The
+/// goodputs differ by a factor of thousands.
 pub fn kinds() -> Run {
     let mut kinds = run(4_000);
     let mut half = run(2_000).rows.remove(0);

@@ -1,7 +1,7 @@
 //! The protocol of flows, and the rate at which flows send datagrams.
 //!
-//! Rule: a flow carries either a stream or datagrams. A field that belongs only to the other kind
-//! is refused. `flow` has the table of fields.
+//! Rule: a flow carries either a stream or datagrams. A field that applies only to streams is
+//! refused for datagrams, and vice versa. The table of fields is in `flow`.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::Pace;

@@ -23,7 +23,7 @@ const MOST_AT_ONCE: u64 = 1 << 20;
 /// Largest number of datagrams per second: one per nanosecond, because virtual time has a
 /// resolution of one nanosecond.
 const MOST_DATAGRAMS: f64 = 1e9;
-/// Largest number of bytes of datagrams that may wait on one link.
+/// Largest number of bytes of datagrams that one link may hold, waiting or in flight.
 const MOST_HELD: f64 = (1_u64 << 30) as f64;
 /// Bytes of memory that a datagram takes in addition to its payload: headers, and the simulator's
 /// record.
@@ -203,8 +203,8 @@ fn too_much_held(setup: &Setup, plan: &FlowPlan) -> Option<String> {
     None
 }
 
-/// Refuses more senders and receivers of datagrams than hosts have UDP sockets, or the simulator
-/// has ports.
+/// Refuses a setup whose datagrams need more UDP sockets than a host has, or more ports than the
+/// simulator has.
 fn too_few_sockets(setup: &Setup) -> Option<String> {
     let flows = || setup.flows.iter().filter(|plan| plan.is_udp());
     let all: u64 = flows().map(|plan| u64::from(plan.count)).sum();

@@ -1,7 +1,8 @@
 //! Flows of an experiment: streams or datagrams between two hosts.
 //!
-//! Rule: a flow ends after a time or after an amount, never both. The experiment file, `--set` and
-//! the error messages take every field from one table, [`FLOW_FIELDS`]. Nothing is simulated here.
+//! Rule: a flow ends after a time or after an amount (a number of bytes), never both. The
+//! experiment file, `--set` and the error messages take every field from one table,
+//! [`FLOW_FIELDS`]. Nothing is simulated here.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::app::{Amount, Ending, ReadPlan, WritePlan, WriteSize};
@@ -282,8 +283,8 @@ pub const FLOW_FIELDS: &[FlowField] = &[
     ),
 ];
 
-/// Returns `value`, a value of the setting called `path`, with the unit "bytes" if the setting is a
-/// field of a flow that counts bytes and the value has no unit: `300 bytes`.
+/// Returns `value`, the value of the setting at `path`, as text. Adds the unit "bytes" if the
+/// setting is a field of a flow in bytes, and `value` is a plain number above 0: `300 bytes`.
 pub fn with_bytes(path: &str, value: &str) -> String {
     let name = path.split_once('.').map_or(path, |(_, name)| name);
     let mut fields = FLOW_FIELDS.iter().filter(|field| field.name == name);
@@ -538,7 +539,7 @@ pub(super) fn ends_before_measuring(plans: &[FlowPlan]) -> Option<String> {
     ))
 }
 
-/// Reads a switch: `true` or `false`, as files have it, or `1` or `0`, as C has it.
+/// Parses a Boolean: `true` or `false` as in TOML, or `1` or `0` as in C.
 fn switch(text: &str) -> Option<bool> {
     match text.trim() {
         "true" | "1" => Some(true),

@@ -6,9 +6,10 @@
 
 use fullpipe_pool::knobs::parse_count;
 
-/// Key for the stack that runs a host.
+/// Key of the setting that selects the stack of a host.
 pub const STACK: &str = "stack";
-/// Key for the largest number of segments in a super-segment of a kernel host's device.
+/// Key of the setting for the largest number of segments in a super-segment, for a host that the
+/// kernel runs.
 pub const GSO_MAX_SEGS: &str = "gso_max_segs";
 
 /// Largest value of `gso_max_segs` that Linux accepts.

@@ -70,8 +70,8 @@ impl Row {
     }
 
     /// Returns true if one of the row's own settings had an effect in `before` and has none in
-    /// `self.setup`. A setting has an effect if making it once more does not change the setup. This
-    /// test needs no table of aliases.
+    /// `self.setup`. A setting counts as having an effect if making it once more does not change
+    /// the setup. Therefore this function needs no table of settings that have two names.
     fn loses_a_setting(&self, before: &Setup) -> bool {
         let is_in_force = |setup: &Setup, (path, text): &(String, String)| {
             let mut again = setup.clone();

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-/// Name that stands for a published outcome in a list of quantities.
+/// Name of a published outcome in a list of the names of quantities.
 pub const OUTCOME: &str = "outcome";
 
 /// Origins of the values in one experiment file.
@@ -20,8 +20,8 @@ pub struct Origins {
     pub chosen: Vec<Chosen>,
     /// Published figures that follow from settings.
     pub implied: Vec<Implied>,
-    /// Settings without an origin that the file makes for all rows (scenarios) or in rows with
-    /// published figures.
+    /// Settings that have no declared origin, although they apply to all rows (scenarios) or to a
+    /// row with published figures.
     pub unexplained: Vec<String>,
 }
 

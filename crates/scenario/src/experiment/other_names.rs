@@ -91,7 +91,7 @@ pub fn find(name: &str) -> Option<&'static OtherName> {
     OTHER_NAMES.iter().find(|known| known.name == name)
 }
 
-/// Returns the names of the system of `preset`.
+/// Returns the names that the preset's system uses.
 pub fn of_preset(preset: &str) -> impl Iterator<Item = &'static OtherName> {
     OTHER_NAMES
         .iter()

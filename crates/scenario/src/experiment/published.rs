@@ -1,4 +1,5 @@
-//! Published figures of a row (scenario), from the experiment's source and for other stacks.
+//! Published figures of a row (scenario): those of the experiment's source, and those of other
+//! stacks.
 //!
 //! Rule: a published figure has the name and unit of a quantity that the lab measures. If the
 //! source gives no number, the published figure is an outcome: complete, stalled or dropped.

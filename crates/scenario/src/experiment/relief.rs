@@ -1,8 +1,8 @@
 //! Values that reduce or remove each impairment of a link.
 //!
-//! Rule: there is one row for each property of a [`LinkModel`] that can slow a transfer. A new
-//! impairment adds its fields to `link` and a row to this file. Explanations of transfers then try
-//! the values of the row.
+//! Rule: [`RELIEFS`] has one entry for each property of a [`LinkModel`] that can slow a transfer. A
+//! new impairment needs fields in `link` and an entry here. Explanations of transfers then try the
+//! values of the entry.
 
 use fullpipe_sim::link::{EcnThreshold, LinkModel, Queue};
 
@@ -16,7 +16,7 @@ pub struct ReliefValues {
     /// Values with about half of the impairment, or twice the resource; `None` if there is no value
     /// between the present value and the best value.
     pub twice: Option<Vec<(&'static str, String)>>,
-    /// Values without the impairment, or with the ample amount of the resource.
+    /// Ample values: without the impairment, or with far more of the resource than at present.
     pub ample: Vec<(&'static str, String)>,
 }
 
@@ -28,8 +28,8 @@ pub struct Relief {
     pub words: &'static str,
     /// True if the property belongs to both directions together.
     pub is_of_both: bool,
-    /// True if the ample value takes the property away, so that nothing of it is left. False for a
-    /// property of which something always stays, such as the rate or an MTU.
+    /// True if the ample values remove the impairment completely. False for a property that every
+    /// link has, such as a rate or an MTU.
     pub is_removed: bool,
     /// True if the link draws random numbers for the property.
     pub is_random: bool,
@@ -201,7 +201,7 @@ const fn random(
     }
 }
 
-/// As [`relief`], for a property that the ample value takes away.
+/// As [`relief`], for an impairment that the ample values remove completely.
 const fn removed(
     name: &'static str,
     words: &'static str,

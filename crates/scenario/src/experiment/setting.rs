@@ -34,10 +34,10 @@ pub enum SettingError {
     Ambiguous {
         /// The field's full name.
         name: String,
-        /// The two readings.
+        /// The two possible meanings.
         why: String,
     },
-    /// A knob refused the value.
+    /// A knob (a setting of the stack) refused the value.
     Knob(KnobError),
     /// The value is legal, but contradicts other settings.
     Contradiction(String),

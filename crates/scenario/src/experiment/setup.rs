@@ -1,5 +1,5 @@
-//! The setup of one row (scenario of an experiment): hosts with every knob set, switches, links,
-//! and flows.
+//! The setup of one row (scenario of an experiment): hosts with every knob (setting of the stack),
+//! switches, links, and flows.
 //!
 //! Rule: files and flags change a setup only through [`Setup::set`], path by path, so a setting has
 //! the same meaning in a file and in a flag. Nothing is run here.
@@ -49,7 +49,7 @@ const MEMORY_KEPT: u64 = 512;
 pub struct HostPlan {
     /// The host's name in the file.
     pub name: String,
-    /// The preset with which its knobs started.
+    /// The preset from which the host's knobs started.
     pub preset: &'static Preset,
     /// Every knob.
     pub config: Config,

@@ -139,8 +139,8 @@ fn the_busy_share_and_the_queue_delay_belong_to_a_direction() {
     let link = &played.path.links[0];
     assert_eq!(link.busy_share(), played.measured.link_busy_share);
     assert!(link.forward.busy_share() > 0.9 && link.back.busy_share() < 0.1);
-    // Of the window of 256 KB, 50 KB are in flight. The rest waits in the queue, for 80 ms at
-    // 20 Mbit/s.
+    // The bandwidth-delay product is 50 KB. The rest of the window of 256 KB waits in the queue,
+    // for 80 ms at 20 Mbit/s.
     let wait_ms = link.forward.counters.longest_wait.as_millis();
     assert!((60..90).contains(&wait_ms), "{wait_ms}");
     assert!(link.back.counters.longest_wait.as_micros() < 1_000);

@@ -1,8 +1,9 @@
 //! Runs and measures a row (scenario) whose flows are datagrams.
 //!
 //! Rule: for a flow with a duration, goodput counts only the datagrams that were read before
-//! sending ended. For a flow with an amount, goodput counts all datagrams that were read. Losses
-//! are counted after all datagrams in flight have had time to arrive.
+//! sending ended. For a flow with an amount (a number of bytes to send), goodput counts all
+//! datagrams that were read. Losses are counted after all datagrams in flight have had time to
+//! arrive.
 
 use std::ops::ControlFlow;
 

@@ -28,7 +28,7 @@ pub(super) struct Ended<'a> {
 
 impl<'a> Ended<'a> {
     /// Returns the end of connection number `number`. Only the field `counted` excludes the
-    /// beginning.
+    /// beginning (`omit`).
     pub fn of(built: &mut Built<'a>, omitted: &Omitted, number: usize) -> Self {
         let plan = built.plan(number);
         let is_over = built.world.is_reached(Goal::Done(built.flows[number].1));

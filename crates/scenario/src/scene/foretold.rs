@@ -90,8 +90,8 @@ pub struct Foretold {
     pub is_whole: bool,
     /// The samples of the run; empty if the whole transfer was requested or the row cannot be cut.
     pub looks: Vec<Look>,
-    /// True if the run ended early because its samples equal those of the first half of the known
-    /// run.
+    /// True if the run ended early because its samples equal the samples in the first half of the
+    /// known run, an earlier run of the same row.
     pub is_known: bool,
 }
 
@@ -240,7 +240,7 @@ enum CutEnding {
     Over,
     /// The part to simulate has been simulated.
     Cut,
-    /// The samples equal those of the first half of the known run, an earlier run of the same row.
+    /// The samples equal the samples in the first half of the known run.
     Known,
 }
 
@@ -277,8 +277,8 @@ impl<'a> Cut<'a> {
             }
             Stop::After(length) => (u64::MAX, length.as_secs_f64() * part.share),
         };
-        // Count the part's time from the start of the last flow, so that every flow is running
-        // during the part.
+        // Count the part's time from the latest start of any flow, so that every flow runs during
+        // the part.
         let latest = setup.flows.iter().map(|flow| flow.start).max();
         let late = latest.unwrap_or_default().as_secs_f64() - plan.start.as_secs_f64();
         Self {
@@ -335,9 +335,10 @@ impl<'a> Cut<'a> {
         (half / quarter - 1.0).abs() <= STEADY
     }
 
-    /// Predicts the goodput of the whole transfer in Mbit/s. The transfer is assumed to continue at
-    /// the rate at which the bytes after the first `share` of the carried bytes arrived, but at
-    /// most at the rate of the links. The second value is true if all bytes will be carried.
+    /// Predicts the goodput of the whole transfer in Mbit/s. The prediction ignores the first
+    /// `share` of the carried bytes. It assumes that the transfer continues at the rate at which
+    /// the other carried bytes arrived, but at most at the rate of the links. The second value is
+    /// true if all bytes will be carried.
     fn goodput(&self, share: f64) -> (f64, bool) {
         let Look { age_s, bytes, .. } = self.looks[self.looks.len() - 1];
         let until = (bytes as f64 * share) as u64;

@@ -171,7 +171,8 @@ impl Finished<'_> {
         self.built.setup.flows.iter().map(flow).collect()
     }
 
-    /// Returns the account of the path over `active`, the time in which any connection was active.
+    /// Returns the account of the path (frames, losses and busy times by link) over `active`, the
+    /// time in which any connection was active.
     pub fn path_account(&self, active: Duration) -> PathAccount {
         let Built {
             setup,

@@ -37,7 +37,7 @@ pub struct Played {
     pub activity: Activity,
     /// Connections whose peers fell silent; `None` if there are none.
     pub silence: Option<Silence>,
-    /// Events of the simulator. This measure of work is equal on every machine.
+    /// Number of events of the simulator: a measure of work that is equal on every machine.
     pub steps: u64,
     /// Number of worlds that these results summarise.
     pub worlds: u32,

@@ -43,9 +43,9 @@ pub struct Silence {
     /// Largest packet memory that connections with silent peers used or reserved together, in
     /// bytes.
     pub held_bytes: u64,
-    /// Sum of the silences, in seconds.
+    /// Sum of the times for which the silent peers were silent, in seconds.
     pub total_s: f64,
-    /// The longest silence, in seconds.
+    /// Longest time for which one of these peers was silent, in seconds.
     pub longest_s: f64,
     /// Number of connections that the stack has given up.
     pub given_up: usize,

@@ -99,15 +99,17 @@ pub struct Socket {
 pub struct Memory {
     /// Payload received but not read.
     pub r: u64,
-    /// Size of the receive buffer, with the overhead that a system counts in addition to payload.
+    /// Size of the receive buffer, with the overhead that an operating system counts in addition to
+    /// payload.
     pub rb: u64,
     /// Bytes handed to the device but not completed, if the device reports completions.
     pub t: u64,
-    /// Size of the send buffer, with the overhead that a system counts in addition to payload.
+    /// Size of the send buffer, with the overhead that an operating system counts in addition to
+    /// payload.
     pub tb: u64,
     /// Bytes reserved for the advertised window, and unused bytes of partly filled blocks.
     pub f: u64,
-    /// Blocks of written payload.
+    /// Bytes of the pool blocks that contain written payload.
     pub w: u64,
     /// Memory for options: always 0.
     pub o: u64,

@@ -1,7 +1,8 @@
 //! A UDP socket at one moment, as `ss -uanm` shows it.
 //!
-//! Rule: a name from `ss` has the same meaning and the same unit here. Queue lengths in datagrams
-//! are added, because some systems count datagrams instead of bytes.
+//! Rule: a name from `ss` has the same meaning and the same unit here. In addition to the fields of
+//! `ss`, there are queue lengths in datagrams, because some systems limit queues in datagrams
+//! instead of bytes.
 
 use std::fmt;
 

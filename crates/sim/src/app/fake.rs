@@ -20,7 +20,7 @@ pub struct FakeSocket {
     pub read: u64,
     /// The options that were set, in order.
     pub options: Vec<SocketOption>,
-    /// Calls that close, reset or vanish, in order.
+    /// Calls of `shutdown`, `close`, `abort` and `vanish`, in order.
     pub endings: Vec<&'static str>,
 }
 

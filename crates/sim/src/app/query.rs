@@ -46,7 +46,7 @@ pub struct QueryServer {
     /// Bytes of the request not read yet.
     unheard: u64,
     think: Duration,
-    /// Start of the answer, once the request is complete.
+    /// Time at which the answer starts; `None` until the request is complete.
     begins: Option<Instant>,
     answer: Transfer,
 }

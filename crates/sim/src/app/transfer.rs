@@ -44,7 +44,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// A transfer that writes, if `write` is a plan, and reads.
+    /// A transfer that reads as planned, and writes if `write` is a plan.
     pub fn new(write: Option<WritePlan>, read: ReadPlan, ending: Ending) -> Self {
         Self {
             writer: write.map(Writer::new),

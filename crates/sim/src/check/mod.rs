@@ -18,9 +18,9 @@ pub enum Checks {
     /// they change.
     #[default]
     Whole,
-    /// Checks the first [`SAMPLE`] frames and all bytes that are read until then. Later, checks
-    /// only the last bytes of each read. Checks the memory and tables of hosts rarely. Stacks
-    /// verify checksums only if a link may damage frames.
+    /// Checks the first [`SAMPLE`] frames that leave hosts, and all bytes that are read until these
+    /// frames have left. Later, checks only the last bytes of each read. Checks the memory and
+    /// tables of hosts rarely. Stacks verify checksums only if a link may damage frames.
     Sampled,
     /// Checks the last bytes of each read, but neither frames nor the memory and tables of hosts.
     /// Stacks verify checksums only if a link may damage frames.

@@ -2,9 +2,9 @@
 //! allow.
 //!
 //! Rule: while payload waits, either a timer runs, or the application or the device must act. If
-//! only its timers can wake a sender, the sender hands a segment to the device within the longest
-//! of these timeouts. This segment may then wait in the device behind segments of other
-//! connections.
+//! only a sender's timers can wake the sender, the sender hands a segment to the device within the
+//! longest of the timers' timeouts. This segment may then wait in the device behind segments of
+//! other connections.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, TcpConfig};

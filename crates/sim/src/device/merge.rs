@@ -204,7 +204,7 @@ impl MergedFrame {
         let next =
             number_at(&self.frame, tcp + 4).wrapping_add((self.frame.len() - self.head_len) as u32);
         let same = |place: std::ops::Range<usize>| self.frame[place.clone()] == frame[place];
-        // The ECN field, the DF flag, the TTL or hop limit, and in IPv6 the flow label.
+        // Compare the ECN field, the DF flag, the TTL or hop limit, and in IPv6 the flow label.
         let is_same_ip = match tcp - IP_AT {
             Ipv4Header::LEN => same(0..IP_AT + 2) && same(IP_AT + 6..IP_AT + 9),
             _ => same(0..IP_AT + 4) && same(IP_AT + 6..IP_AT + 8),

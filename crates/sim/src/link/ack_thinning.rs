@@ -46,7 +46,7 @@ struct PureAck {
 }
 
 impl PureAck {
-    /// The pure ACK in `frame`, if it is one.
+    /// The pure ACK in `frame`; `None` if the frame carries no pure ACK.
     fn of(frame: &[u8]) -> Option<Self> {
         let (addresses, segment) = addresses_and_segment(frame)?;
         if segment.len() < TCP_HEADER_LEN {

@@ -25,7 +25,8 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// The settings for the open Internet: 5 ms and 100 ms, §4.3 and §4.4.
+    /// The settings for the open Internet: a target of 5 ms and an interval of 100 ms. §4.3 and
+    /// §4.4.
     pub const fn internet() -> Self {
         Self {
             target_us: 5_000,

@@ -61,7 +61,8 @@ impl LinkCounters {
         Duration::from_nanos(self.waited.as_nanos() / self.carried.max(1))
     }
 
-    /// Adds the counts of another run. A field for a largest value keeps the larger of the two.
+    /// Adds the counts of another run. A field for a largest value keeps the larger of the two
+    /// values.
     pub fn add(&mut self, other: &Self) {
         let Self {
             offered,

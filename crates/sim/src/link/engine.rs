@@ -190,8 +190,8 @@ pub struct LinkEngine {
     up: bool,
     in_flight: InFlight,
     sent: u64,
-    /// Frames put on the wire since they were last taken; `None` if they are not
-    /// recorded.
+    /// Frames put on the wire since the last [`take_transmissions`](Self::take_transmissions);
+    /// `None` if they are not recorded.
     transmissions: Option<Vec<Transmission>>,
 }
 

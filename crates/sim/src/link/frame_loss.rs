@@ -1,7 +1,7 @@
 //! The reasons for which a link loses a frame, and the number of lost frames by reason.
 //!
-//! Rule: each lost frame is counted once, by one reason. An impairment that loses frames adds
-//! one row to the table; accounts and JSON list all rows. Frames with flipped bits are not
+//! Rule: each lost frame is counted once, by one reason. An impairment that loses frames needs one
+//! entry in the table below; accounts and JSON list every entry. Frames with flipped bits are not
 //! lost here: the receiver discards them.
 
 /// Declares [`FrameLoss`] from its table.

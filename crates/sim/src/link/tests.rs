@@ -10,7 +10,7 @@ use crate::ids::Family;
 use crate::packet::IpPacket;
 use crate::test_frames::{FAMILIES, addresses, ecn_of, packet};
 
-/// A frame of `len` bytes `mark`, with the EtherType of IPv4.
+/// A frame of `len` bytes. Each byte is `mark`, except the EtherType, which is that of IPv4.
 fn frame(len: usize, mark: u8) -> Vec<u8> {
     let mut frame = vec![mark; len];
     frame[12..14].copy_from_slice(&[0x08, 0x00]);
@@ -532,7 +532,7 @@ fn codel_keeps_a_standing_queue_near_its_target() {
             codel,
             ..LinkModel::ideal()
         });
-        // Offers 10 % more than the link's rate for two seconds.
+        // Offer frames at 110 % of the link's rate for two seconds.
         let mut longest = Duration::ZERO;
         for number in 0..2_200_u64 {
             let now = Instant::from_micros(number * 1_000_000 / 1_100);
@@ -641,7 +641,7 @@ fn corruption_of_ipv6_changes_only_what_a_checksum_covers() {
         places.into_iter().for_each(|at| changed[at] = true);
     }
     let spared: Vec<usize> = (0..100).filter(|&at| !changed[at]).collect();
-    // The Ethernet header; version, class and flow label; the hop limit.
+    // The unchanged bytes: the Ethernet header; version, class and flow label; the hop limit.
     let expected: Vec<usize> = (0..14).chain(14..18).chain([21]).collect();
     assert_eq!(spared, expected);
 }

@@ -1,8 +1,8 @@
-//! Truncation: frames whose end is cut off. The example of CONTRIBUTING.md.
+//! Truncation: the end of a frame is cut off. CONTRIBUTING.md uses this impairment as an example.
 //!
-//! Rule: truncation exists only with the feature `recipes`. With this impairment, a test checks
-//! that verdicts (explanations of transfers) name an impairment for which only rows of tables were
-//! added. At least the link header remains.
+//! Rule: truncation exists only with the feature `recipes`. A test uses truncation to check that
+//! entries in tables suffice for a new impairment to appear in verdicts (explanations of
+//! transfers). At least the link header of a frame remains.
 
 use fullpipe_pool::Rng;
 

@@ -1,4 +1,4 @@
-//! Counts, as from a capture.
+//! Tests of the counts, with segments as in a capture.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

@@ -41,7 +41,7 @@ fn resize(browser: &mut Browser, width: u32) {
     frame(browser);
 }
 
-/// Loads `link` of a page anew.
+/// Loads the page anew, with `link` as the fragment of its address.
 fn open(browser: &mut Browser, page: &Page, link: &str) {
     browser.open("about:blank");
     browser.open(&format!("{}#{link}", page.url()));
@@ -116,7 +116,7 @@ fn the_limit_is_drawn_where_it_binds_with_the_name_of_its_setting() {
         ] {
             assert!(names.contains(part), "{part} in {names}");
         }
-        // The bytes in flight equal the buffer's payload to within a segment.
+        // The most bytes in flight are less than a segment below the limit of the send buffer.
         let room = browser.number(
             "(() => { const { model } = fullpipe.stacks[0];
                 return model.binding.bytes - model.flightExtent.over(0, model.flight.count).most; })()",

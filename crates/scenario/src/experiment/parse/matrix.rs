@@ -29,7 +29,7 @@ struct AxisValue<'a> {
 enum Settings<'a> {
     /// The settings in the value's table `set`.
     Table(Option<KeyValue<'a>>),
-    /// One value for each of these paths.
+    /// The same value at each of these paths.
     Each {
         paths: Vec<String>,
         value: KeyValue<'a>,

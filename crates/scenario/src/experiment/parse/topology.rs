@@ -86,7 +86,8 @@ fn name_of(place: Place, hosts: &[HostPlan], switches: &[String]) -> String {
     }
 }
 
-/// Refuses a link that repeats an earlier one, gives a host a second link, or closes a loop.
+/// Refuses a link that joins the same two places as an earlier link, gives a host a second link, or
+/// closes a loop.
 pub(super) fn check_link(
     between: &KeyValue<'_>,
     name: &str,

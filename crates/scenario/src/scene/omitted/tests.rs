@@ -40,7 +40,8 @@ fn omitting_slow_start_leaves_a_full_path_and_accounts_of_the_rest() {
     );
     let path_mbps = 10.0 * later.segment_bytes as f64 / 1_514.0;
     assert!(later.goodput_mbps <= path_mbps, "{}", later.goodput_mbps);
-    // The counted time begins at the last read before 2 s, at most one frame time earlier.
+    // The counted time begins at the last read before 2 s. This read is at most one frame time
+    // before 2 s.
     let left_out_s = all.elapsed_s - later.elapsed_s;
     assert!((1.998..=2.0).contains(&left_out_s), "{left_out_s}");
     assert!(later.delivered_bytes < all.delivered_bytes);
@@ -87,7 +88,8 @@ rows = [{ label = "row" }]
     assert!((counted - segments as f64).abs() < 5.0, "{played:?}");
 }
 
-/// An experiment with two flows to different hosts, each with these fields.
+/// An experiment with two flows to different hosts: one with the fields `one`, one with the fields
+/// `other`.
 fn two_flows(one: &str, other: &str) -> Result<Experiment, String> {
     let text = format!(
         r#"

@@ -163,8 +163,8 @@ fn only_who_forgets_may_begin_again_after_the_end() {
 }
 
 /// A listener with SYN cookies answers one SYN twice: first without the window scale option, then
-/// with it. The client's acknowledgment number shows which answer the client accepted, before the
-/// listener has sent more.
+/// with it. Even before the listener sends more, the client's acknowledgment number shows which
+/// answer the client accepted.
 #[test]
 fn a_window_is_read_by_the_answer_that_it_acknowledges() {
     let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);

@@ -140,7 +140,8 @@ fn only_what_could_have_been_sent_as_one_is_merged() {
         // A segment with PSH and a short segment each complete the merged frame.
         assert_eq!(with(|second| second.flags |= TcpFlags::PSH), [2, 1]);
         assert_eq!(with(|second| second.len = 500), [2, 1]);
-        // A segment of another connection comes second, so the third waits with the first.
+        // A second segment of another connection leaves a gap between the first and the third, so
+        // none are merged.
         assert_eq!(with(|second| second.port = 81), [1, 1, 1]);
     }
     let of_both = [Family::V4, Family::V6].map(|family| Segment::over(family, 0));

@@ -15,7 +15,7 @@ fn drops(control: &mut CodelState, from: u64, until: u64, sojourn_ms: u64) -> Ve
     let mut dropped = Vec::new();
     let mut line = FrameQueue::default();
     for now in from..until {
-        // There are up to three frames to drop, one that leaves, and two that stay.
+        // Fill the queue to six frames: up to three are dropped, one leaves, and at least two stay.
         while line.len() < 6 {
             line.join(vec![0; FRAME], at(now.saturating_sub(sojourn_ms)));
         }
