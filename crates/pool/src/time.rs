@@ -111,7 +111,7 @@ pub struct Duration(u64);
 impl Duration {
     /// Zero nanoseconds.
     pub const ZERO: Self = Self(0);
-    /// The longest duration; sums saturate at it.
+    /// The longest duration; sums saturate at this value.
     pub const MAX: Self = Self(u64::MAX);
 
     /// `nanos` nanoseconds.

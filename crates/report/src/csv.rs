@@ -1,8 +1,8 @@
 //! Every series in one table of comma-separated values.
 //!
-//! Rule: each line is one value, with its row (scenario of the experiment), connection, host or
-//! link, series and time in nanoseconds. The header names the columns. If the values of a series
-//! have a unit, the name of the series ends in that unit.
+//! Rule: each line has one value. The other columns are the row (scenario of the experiment), the
+//! connection, host or link, the series, and the time in nanoseconds. The header names the columns.
+//! If the values of a series have a unit, the name of the series ends in that unit.
 
 use std::fmt::Write;
 
@@ -53,7 +53,7 @@ pub fn csv(run: &Run) -> String {
     out
 }
 
-/// Lines that begin with the same fields.
+/// Writes lines that all begin with the fields `start`.
 struct Lines<'a> {
     out: &'a mut String,
     start: String,

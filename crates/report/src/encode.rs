@@ -1,9 +1,9 @@
 //! Encodes columns of numbers as text inside a page.
 //!
 //! Rule: a column is stored as differences between consecutive values. Each difference is a zigzag
-//! number in groups of seven bits, lowest group first. The columns of a blob follow each other;
-//! the blob is deflated and written in base64. `page/decode.js` decodes the blob and has the
-//! same order of columns.
+//! number in groups of seven bits, lowest group first. The columns of a blob follow each other; the
+//! blob is deflated and written in base64. `page/decode.js` decodes the blob and expects the
+//! columns in the same order.
 
 use fullpipe_diagnose::facts::{
     Bands, BusyPeriods, Endpoint, LinkUsage, Marks, PoolLevels, QueueLevels, RttSamples,
@@ -25,7 +25,8 @@ pub struct Blob {
 }
 
 impl Blob {
-    /// Encodes the series of an end of a connection, except the series of limits and episodes.
+    /// Encodes the series of an end of a connection, except the series of limits (what kept the end
+    /// from sending) and episodes.
     pub fn of_series(end: &Endpoint) -> Self {
         let mut blob = Self::default();
         blob.segments("sent", &end.sent);

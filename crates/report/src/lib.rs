@@ -1,4 +1,5 @@
-//! Writes the facts of a run as a page, as tables and as graphs for xplot.
+//! Writes the facts of a run (its recorded series and results) as a page, as tables and as graphs
+//! for xplot.
 //!
 //! [`page()`] returns one self-contained HTML file with its data and the scripts that
 //! draw it; [`xplot()`] returns files for `xplot` and its successors, with tcptrace's

@@ -91,8 +91,8 @@ fn fill(frame: &str, places: &[(&str, &str)]) -> String {
     filled
 }
 
-/// Returns the names of limits, marks, discards and memory holders. Elsewhere in the page's data, a
-/// number stands for each name.
+/// Returns the names of limits (reasons that an end does not send), marks, discards and memory
+/// holders (kinds of buffers). Elsewhere in the page's data, a number stands for each name.
 fn vocabulary() -> Value {
     let limits: Vec<_> = SeenLimit::ALL.iter().map(|limit| limit.name()).collect();
     let receive: Vec<_> = ReceiveLimit::ALL.iter().map(|limit| limit.name()).collect();

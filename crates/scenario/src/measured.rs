@@ -311,12 +311,12 @@ pub struct HostMeasured {
     pub cpu_busy_share: Option<f64>,
     /// Frames that the host lost because its receive ring was full.
     pub rx_ring_drops: u64,
-    /// Times that the host's tables of ranges were too small.
+    /// Times that the host's tables of ranges of sequence numbers were too small.
     #[serde(skip_serializing_if = "FullTables::is_empty")]
     pub full_tables: FullTables,
 }
 
-/// Times that a host's tables of ranges were too small.
+/// Times that a host's tables of ranges of sequence numbers were too small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FullTables {
     /// Segments merged and SACK blocks ignored because `stack.sent_ranges` was reached.

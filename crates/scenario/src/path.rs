@@ -54,7 +54,8 @@ impl Path {
     }
 }
 
-/// Returns the payload of a full segment of the first flow, limited by the path and both ends.
+/// Returns the largest payload, in bytes, that the path and both ends of the first flow allow in a
+/// segment.
 pub fn full_segment(setup: &Setup) -> u64 {
     let flow = setup.flow();
     let [sender, receiver] = [flow.from, flow.to].map(|place| &setup.hosts[place].config.tcp);

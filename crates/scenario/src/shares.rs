@@ -1,4 +1,5 @@
-//! The limits of a row (scenario), and its account: time and bytes for each limit.
+//! The limits of a row (scenario), and the account of the row. A limit is a reason that an end does
+//! not send or read more. An account is the time and bytes for each limit.
 //!
 //! Rule: times and shares are types of `fullpipe_diagnose::account`; nothing is computed here.
 

@@ -1,5 +1,5 @@
-//! Charges the time and bytes of a datagram flow to limits, at both ends, and notes when queues
-//! overflow.
+//! Charges the time and bytes of a datagram flow to limits (reasons not to send or read more), at
+//! both ends, and notes when queues overflow.
 //!
 //! Rule: at each end, exactly one limit applies at a time. `world/account.rs` reads this limit from
 //! the state of the simulated network and infers nothing. The times at an end therefore add up to

@@ -91,8 +91,8 @@ pub(crate) struct Cpu {
     /// Start and end of each piece of work since the last [`take_work`](Self::take_work); `None` if
     /// work is not recorded.
     work: Option<Vec<(Instant, Instant)>>,
-    /// Applications that wait for the processor because of their timers. Applications that the
-    /// stack's events wake are not in this list.
+    /// Applications whose timers have expired and that wait for the processor. Applications that
+    /// the stack's events wake are not in this list.
     waiting: VecDeque<AppTask>,
 }
 

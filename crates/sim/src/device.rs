@@ -210,7 +210,7 @@ impl SimDevice {
         self.sent.len()
     }
 
-    /// The frames that were added to the transmit queue since it had `waiting` frames.
+    /// The frames that were added to the transmit queue since the queue had `waiting` frames.
     pub fn made_since(&self, waiting: usize) -> impl Iterator<Item = &[u8]> {
         self.sent.iter().skip(waiting).map(|(frame, _)| &frame[..])
     }

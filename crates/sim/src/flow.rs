@@ -164,7 +164,8 @@ pub(crate) struct FlowEnd {
     pub meter: Meter,
     pub repeats: RepeatChecker,
     pub pace: PaceChecker,
-    /// The path does not bound the rate samples of this end.
+    /// True if a rate sample of this end may exceed the rate of the path, for example after a
+    /// retransmission. The samples are then no longer checked.
     pub is_rate_unbounded: bool,
     /// The later of two times: when the end's stack last made a segment of this flow, and when a
     /// segment of this flow last left the device.

@@ -1,8 +1,8 @@
 //! Actions on chosen packets as they leave a host.
 //!
-//! Rule: a rule sees every packet of every host, in the order in which they leave, before any link
-//! changes them. The first rule that chooses a packet decides the action. Later rules also see the
-//! packet, because they may count packets.
+//! Rule: a rule sees every packet of every host, in the order in which packets leave the hosts,
+//! before any link changes a packet. The first rule that chooses a packet decides the action. Later
+//! rules also see the packet, because they may count packets.
 
 use fullpipe_pool::Duration;
 use serde::{Deserialize, Serialize};

@@ -88,8 +88,8 @@ fn run_captured(
     Ok((world, outcome))
 }
 
-/// Runs the world as [`soak`] does, once with bursts on every host and once without bursts (knob
-/// `stack.bursts`). Both runs must have the same frames at the same times.
+/// Runs the world as [`soak`] does, once with bursts on every host and once without bursts (the
+/// stack's setting `stack.bursts`). Both runs must have the same frames at the same times.
 ///
 /// # Errors
 /// Returns the first violated rule, or a failure if the frames differ.

@@ -1,5 +1,5 @@
 //! Text forms of values in world files (descriptions of simulated networks): durations, seeds and
-//! knobs.
+//! knobs (settings of the stack).
 //!
 //! Rule: values are written as in settings (`20ms`, `pool.blocks = 36`), and reading a text gives
 //! back the value that was written.

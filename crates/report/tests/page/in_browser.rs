@@ -253,8 +253,8 @@ fn a_row_without_a_connection_says_so_and_breaks_nothing() {
             .starts_with("datagrams has no TCP connection"),
         "{text}"
     );
-    // Show a connection beside the row that has none, then show datagrams as the second row, and
-    // then remove them.
+    // Show a row with a connection beside the row without one. Then show the row of datagrams
+    // beside another row, and remove the row of datagrams.
     browser.evaluate("document.querySelector('.pick-b[data-row=\"0\"]').click()");
     frame(&mut browser);
     assert_eq!(

@@ -1,8 +1,8 @@
 //! Generates runs of any length without simulation.
 //!
 //! Rule: generated runs are as irregular as real ones: round-trip times vary, losses are repaired,
-//! limits alternate. A regular run would be smaller when compressed, and faster to draw, than a
-//! real one.
+//! limits (reasons that an end does not send) alternate. A regular run would be smaller when
+//! compressed, and faster to draw, than a real one.
 
 use fullpipe_diagnose::facts::{
     Bands, Connection, Endpoint, Figure, Host, LinkUsage, Observed, PathFacts, Peer, PoolLevels,

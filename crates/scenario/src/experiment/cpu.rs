@@ -1,7 +1,7 @@
 //! Costs of a host's processor: time for each frame, byte and call.
 //!
-//! Rule: the fields are rows of one table. `set` uses the table, and so do the suggestions for a
-//! misspelled name. The simulator implements the costs.
+//! Rule: the fields are entries of one table, [`CPU_FIELDS`]. `set` uses the table, and so do the
+//! suggestions for a misspelled name. The simulator implements the costs.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::CpuModel;
@@ -22,7 +22,7 @@ pub struct CpuField {
 const TIME: &str = "a time such as 8us";
 const BYTE: &str = "a time for each byte such as 4.5ns, no finer than 0.001ns";
 
-/// Declares a row of [`CPU_FIELDS`].
+/// Declares an entry of [`CPU_FIELDS`].
 macro_rules! field {
     ($name:literal, $doc:literal, $expected:expr, $($place:ident).+ = $parse:ident) => {
         CpuField {

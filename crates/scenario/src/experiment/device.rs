@@ -1,7 +1,7 @@
 //! A host's network device: its offloads and its receive ring.
 //!
-//! Rule: the fields are rows of one table. `set` uses the table, and so do the suggestions for a
-//! misspelled name. The simulator implements the device.
+//! Rule: the fields are entries of one table, [`DEVICE_FIELDS`]. `set` uses the table, and so do
+//! the suggestions for a misspelled name. The simulator implements the device.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::{DeviceModel, Merge};

@@ -118,7 +118,7 @@ const TIME: &str = "a time such as 200ms";
 const LENGTH: &str = "a time such as 30s, above 0";
 const BYTES: &str = "a number of bytes such as 2000000 or 4M, at least 1";
 
-/// Declares a row of [`FLOW_FIELDS`].
+/// Declares an entry of [`FLOW_FIELDS`].
 macro_rules! field {
     ($name:literal, $doc:literal, $expected:expr, |$plan:ident, $text:ident| $set:expr) => {
         FlowField {

@@ -8,8 +8,8 @@ use fullpipe_pool::knobs::parse_count;
 
 /// Key of the setting that selects the stack of a host.
 pub const STACK: &str = "stack";
-/// Key of the setting for the largest number of segments in a super-segment, for a host that the
-/// kernel runs.
+/// Key of the setting for the largest number of segments in a super-segment (a frame that the
+/// device cuts into segments), for a host that the kernel runs.
 pub const GSO_MAX_SEGS: &str = "gso_max_segs";
 
 /// Largest value of `gso_max_segs` that Linux accepts.

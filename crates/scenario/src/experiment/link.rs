@@ -79,7 +79,7 @@ const TIME: &str = "a time of whole microseconds such as 20ms";
 const RATE: &str = "a rate such as 12mbit, 500kbit or 1gbit";
 const COUNT: &str = "a number of bytes such as 1500 or 16K";
 
-/// Declares a row of [`LINK_FIELDS`].
+/// Declares an entry of [`LINK_FIELDS`].
 macro_rules! field {
     ($name:expr, $doc:literal, $expected:expr, |$direction:ident, $text:ident| $set:expr) => {
         LinkField {

@@ -1,7 +1,7 @@
 //! Other systems' names for fields of devices and workloads.
 //!
-//! Rule: a name means one setting of a host or of every flow. Names for knobs are in the stack's
-//! own table (`presets::alias`).
+//! Rule: a name means one setting of a host or of every flow. Names for knobs (settings of the
+//! stack) are in the stack's own table (`presets::alias`).
 
 use fullpipe::presets::alias::SetBy;
 

@@ -39,7 +39,7 @@ pub struct Relief {
 }
 
 /// Factor by which the tried rate exceeds the present rate. At the tried rate, a run for a fixed
-/// time carries up to this many times the bytes of the unchanged run.
+/// time carries up to `RATE` times the bytes of the unchanged run.
 const RATE: u64 = 10;
 /// Largest packet on an Ethernet.
 const USUAL_MTU: usize = 1_500;

@@ -41,7 +41,8 @@ pub const CPU: &str = "cpu";
 /// Key for hosts that know each other's MAC addresses from the start.
 pub const ACQUAINTED: &str = "acquainted";
 
-/// Bytes of packet memory that [`Setup::allowed_bps`] does not count as available for payload.
+/// Bytes of packet memory (the pool of blocks for packets) that [`Setup::allowed_bps`] does not
+/// count as available for payload.
 const MEMORY_KEPT: u64 = 512;
 
 /// A host, its knobs, and its device.
@@ -63,8 +64,8 @@ pub struct HostPlan {
     pub acquainted: bool,
     /// The stack that runs the host. A run in virtual time ignores this field.
     pub stack: HostStack,
-    /// Largest number of segments in a super-segment if the kernel runs the host; `None` for the
-    /// kernel's default.
+    /// Largest number of segments in a super-segment (a frame that the device cuts into segments)
+    /// if the kernel runs the host; `None` for the kernel's default.
     pub gso_max_segs: Option<u32>,
     /// Congestion controls from other crates that are registered for the host.
     registered: Vec<OutsideCongestion>,

@@ -8,7 +8,7 @@ use fullpipe_sim::link::{Direction, FrameLoss};
 use super::{HostLoss, LossPlace, PathAccount};
 use crate::{Experiment, Played, Scene, experiment::Setup, units::grouped, watch::Watch};
 
-/// Returns a transfer of four megabytes over a link with these fields.
+/// Returns a transfer of 4 MiB over a link with the fields `link`. `hosts` declares the hosts.
 fn setup(hosts: &str, link: &str) -> Setup {
     let text = format!(
         r#"

@@ -194,7 +194,8 @@ fn schedule_connection(
     world.converse(from, to, Box::new(writer), Box::new(reader), plan.start)
 }
 
-/// Sums the time charged to the limits of the senders and of the receivers of `all`.
+/// Sums the time charged to the limits (reasons not to send or to read) of the senders and of the
+/// receivers of `all`.
 pub(super) fn times<'a>(
     all: impl Iterator<Item = &'a Facts>,
 ) -> (Times<Limit>, Times<ReceiveLimit>) {

@@ -16,8 +16,8 @@ pub struct SilenceNotes {
     /// For each connection: the time at which its peer was last heard from, and the number of
     /// timeouts until then.
     heard: Vec<(Instant, u64)>,
-    /// Largest packet memory, in bytes, used or reserved at one time by the connections whose
-    /// peers had been silent for longer than a retransmission timeout.
+    /// Largest packet memory (blocks of the host's pool), in bytes, used or reserved at one time by
+    /// the connections whose peers had been silent for longer than a retransmission timeout.
     held: u64,
 }
 

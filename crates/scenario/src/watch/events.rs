@@ -1,8 +1,8 @@
 //! Events: state changes, blocked writers, closed windows, timeouts, recoveries, drops.
 //!
-//! Rule: an event is a record of a host's trace, or a change between two records. A writer that
-//! tries again while it is blocked causes no second event. Segments are not events: they are in
-//! the capture and in the report page.
+//! Rule: an event is a record of a host's trace (the records that its stack writes), or a change
+//! between two records. A writer that tries again while it is blocked causes no second event.
+//! Segments are not events: they are in the capture and in the report page.
 
 use std::{collections::HashMap, fmt};
 

@@ -1,8 +1,8 @@
 //! Writes a stream: amount, sizes of writes, pauses.
 //!
 //! Rule: if the stack accepts only a part of a write, the next write is the remaining part, as in
-//! Rust's `write_all`. The next size is drawn when a write is complete. The knob
-//! `tcp.write_atomic` decides whether the stack accepts parts of writes.
+//! Rust's `write_all`. The next size is drawn when a write is complete. The knob (setting of the
+//! stack) `tcp.write_atomic` decides whether the stack accepts parts of writes.
 
 use fullpipe_pool::{Duration, Instant, Rng};
 use fullpipe_tcp::SocketOption;

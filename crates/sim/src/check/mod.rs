@@ -14,8 +14,8 @@ pub mod windows;
 /// progress are always checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checks {
-    /// Checks every frame, every byte of a stream, and the memory and tables of hosts as often as
-    /// they change.
+    /// Checks every frame and every byte of a stream. Checks the memory and tables of hosts often:
+    /// after each step of a host, if they are small.
     #[default]
     Whole,
     /// Checks the first [`SAMPLE`] frames that leave hosts, and all bytes that are read until these
@@ -51,8 +51,8 @@ impl Checks {
     }
 }
 
-/// The checkers that had something to judge. Only checkers that may find nothing to judge in a
-/// world are listed; the other checkers judge something in every world.
+/// The checkers that had something to judge. Only the checkers that have nothing to judge in some
+/// worlds are listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckCoverage {
     /// [`repeats`]: payload was sent after an ACK that shows the host which payload arrived.

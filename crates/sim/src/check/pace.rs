@@ -15,7 +15,7 @@ const BURST_SEGMENTS: u32 = 10;
 /// Bound of the accumulated rounding to nanoseconds.
 const ROUNDING: Duration = Duration::from_micros(1);
 
-/// The pacing of a connection after it has sent, in bytes and bytes per second.
+/// The pacing of a connection after it has sent frames. The rate is in bytes per second.
 #[derive(Clone, Copy, Debug)]
 pub struct PacingState {
     /// The time.

@@ -5,8 +5,9 @@
 //! at the same time are in the order in which they were sent. Each impairment is in the file that
 //! has its name.
 //!
-//! Calling order: [`LinkEngine::offer`] for each frame; [`LinkEngine::take`] until it
-//! returns `None`, at the time of [`LinkEngine::next_event`] or at any other time.
+//! Calling order: call [`LinkEngine::offer`] for each frame. At the time of
+//! [`LinkEngine::next_event`], or at any other time, call [`LinkEngine::take`] until it returns
+//! `None`.
 
 use fullpipe_pool::{Duration, Instant, Rng};
 

@@ -1,4 +1,4 @@
-//! Frames on a link: the length and types of their header, and their direction.
+//! Frames on a link: the length of the Ethernet header, the EtherTypes, and the directions.
 //!
 //! Rule: every file of this folder may import this file, which imports none of the others.
 

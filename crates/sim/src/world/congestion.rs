@@ -44,8 +44,9 @@ impl World {
         self.stack_mut(host).register_congestion(name, make)
     }
 
-    /// Sets the algorithm of the connections that a host opens or accepts from now on, in
-    /// place of its knob `tcp.congestion`. Open connections keep their algorithm.
+    /// Sets the algorithm of the connections that a host opens or accepts from now on, in place of
+    /// the algorithm that the host's setting `tcp.congestion` names. Open connections keep their
+    /// algorithm.
     ///
     /// `choice` is a [`CongestionAlgorithm`](fullpipe::config::CongestionAlgorithm) or the value
     /// that [`register_congestion`](Self::register_congestion) returned for the same host.

@@ -10,7 +10,7 @@ use crate::datagrams::DatagramFlowId;
 /// The queue that overflowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverflowPlace {
-    /// The receive queue of these datagrams' socket.
+    /// The receive queue of the socket that receives the datagrams of this flow.
     ReceiveQueue(DatagramFlowId),
     /// The receive ring of the host.
     Ring,

@@ -146,8 +146,8 @@ impl World {
         if end.snd_una.replace(info.snd_una) != Some(info.snd_una) {
             end.acked = Some(info.last_received_at);
         }
-        // Take the latest of these times. A write of the application counts, because it gives the
-        // connection something to send. A frame without a TCP segment counts, because the host
+        // Take the latest of the times below. A write of the application counts, because it gives
+        // the connection something to send. A frame without a TCP segment counts, because the host
         // sends no other frames while ARP resolves an address.
         let waits_since = end
             .spoke

@@ -1,5 +1,5 @@
 //! Tests of the first screen at several widths, in light and dark colours, and of the questions
-//! that it answers.
+//! that the first screen answers.
 //!
 //! Rule: positions come from the page's own model; pixels show that something is drawn at these
 //! positions.

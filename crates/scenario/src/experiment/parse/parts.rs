@@ -84,7 +84,7 @@ pub(super) fn host_named(entry: &KeyValue<'_>, hosts: &[HostPlan]) -> Result<usi
 }
 
 /// Refuses a name of a host or a link that cannot be the first part of a path: a name with a dot,
-/// or a name with which other paths begin.
+/// or a name with which paths of other settings begin (`link`, `workload`, a group of knobs).
 pub(super) fn check_name(entry: &KeyValue<'_>, name: &str, what: &str) -> Result<(), Mistake> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if name.is_empty() || !name.bytes().all(plain) {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::{Experiment, Scene, measured::Measured, watch::Watch};
 
-/// Sends 80 datagrams of 1,000 bytes in one second over a link with these fields.
+/// Sends 80 datagrams of 1,000 bytes in one second over a link with the fields `link`.
 fn measured(stop: &str, link: &str) -> Measured {
     let text = format!(
         r#"

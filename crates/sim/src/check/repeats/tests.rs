@@ -76,7 +76,7 @@ fn an_ack_that_stops_inside_the_widest_range_leaves_only_its_own_blocks() {
         (601, &[], &[8]),
     ] {
         let mut watch = sender();
-        // One range grows, and another is beyond it: only the last states of both are
+        // One range grows, and another lies beyond that range. Only the last state of each range is
         // kept.
         for (at_ms, right) in [(10, 401), (11, 451), (12, 501), (13, 601)] {
             let grown = packet(500, 201, 0, &[(301, right), (801, 901)]);
