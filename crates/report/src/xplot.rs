@@ -1,10 +1,11 @@
 //! Time-sequence graphs for xplot, with tcptrace's marks.
 //!
-//! Rule: each file is one graph of one direction of one connection, with times at the sending end. Times
-//! are seconds with nine decimals; sequence numbers count from the initial one. White bars with
-//! arrows are segments with payload, and red bars with an R are retransmissions. The green line is
-//! the acknowledgment number last received, with a tick at each duplicate ACK. The yellow line is
-//! the right edge of the peer's window. Purple bars are SACK blocks. SYN, FIN and RTO are labels.
+//! Rule: each file is one graph of one direction of one connection, as recorded at the sending end.
+//! Times are seconds with nine decimals; sequence numbers count from the initial one. White bars
+//! with arrows are segments with payload, and red bars with an R are retransmissions. The green
+//! line is the acknowledgment number last received, with a tick at each duplicate ACK. The yellow
+//! line is the right edge of the peer's window. Purple bars are SACK blocks. SYN, FIN and RTO are
+//! labels.
 
 use std::fmt::Write;
 

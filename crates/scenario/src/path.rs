@@ -76,7 +76,8 @@ pub fn smallest_mtu(setup: &Setup) -> u64 {
     mtus.fold(u16::MAX.into(), u64::min)
 }
 
-/// Returns the bytes of the IP and TCP headers of the first flow, without options.
+/// Returns the length in bytes of the IP and TCP headers, without options, in each packet of the
+/// first flow.
 fn headers(setup: &Setup) -> u64 {
     (setup.flow().family.header_len() + TcpHeader::LEN) as u64
 }

@@ -71,8 +71,9 @@ impl<'a> Scene<'a> {
         if observe {
             built.world.record_usage();
         }
-        // In a build without debug assertions, check only samples of frames and bytes. The soak and
-        // the tests are built with debug assertions, and check everything.
+        // In a build without debug assertions, check only samples of frames and bytes. The soak
+        // (many runs of random worlds) and the tests are built with debug assertions, and check
+        // everything.
         if !cfg!(debug_assertions) {
             built.world.set_checks(Checks::Sampled);
         }
@@ -277,7 +278,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Returns the measurement of the time until the path is full; `None` if the row has several
+/// Creates the measurement of the time until the path is full; `None` if the row has several
 /// connections, or a path without a delay or a rate.
 fn climb(setup: &Setup) -> Option<Climb> {
     let (plan, (rate_bps, rtt_s)) = (setup.flow(), setup.bare_path());

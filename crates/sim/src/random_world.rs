@@ -86,8 +86,8 @@ impl WorldPlan {
     }
 }
 
-/// Gives about half of the flows IPv6, and the hosts and links what IPv6 needs. A hop with a
-/// smaller MTU than 1,280 bytes would lose every full segment for ever, because no host shortens
+/// Lets about half of the flows use IPv6, and gives the hosts and links what IPv6 needs. A hop with
+/// a smaller MTU than 1,280 bytes would lose every full segment for ever, because no host shortens
 /// its packets below 1,280 bytes (RFC 8201 §4).
 fn with_v6(mut plan: WorldPlan, rng: &Rng) -> WorldPlan {
     for (number, flow) in plan.flows.iter_mut().enumerate() {

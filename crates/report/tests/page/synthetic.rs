@@ -13,7 +13,7 @@ const PAYLOAD: u32 = 1_448;
 const WINDOW: u32 = 3_000_000;
 const ACK: u16 = 0x10;
 const RTT_NS: u64 = 20_000_000;
-/// Number of segments of which one is lost.
+/// Number of segments from one lost segment to the next.
 const LOST_ONE_IN: u64 = 2_000;
 
 /// Returns a run with one row (scenario), one connection and `segments` segments with payload.

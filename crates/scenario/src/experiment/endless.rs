@@ -25,8 +25,8 @@ const MOST_AT_ONCE: u64 = 1 << 20;
 const MOST_DATAGRAMS: f64 = 1e9;
 /// Largest number of bytes of datagrams that one link may hold, waiting or in flight.
 const MOST_HELD: f64 = (1_u64 << 30) as f64;
-/// Bytes of memory that a datagram takes in addition to its payload: headers, and the simulator's
-/// record.
+/// Bytes of memory that a datagram takes in addition to its payload, for headers and for the
+/// simulator's record of the datagram.
 const BESIDE_PAYLOAD: f64 = 128.0;
 /// Largest number of senders of datagrams; each sender uses its own ports.
 const MOST_SENDERS: u64 = 10_000;

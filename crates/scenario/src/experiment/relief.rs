@@ -28,8 +28,8 @@ pub struct Relief {
     pub words: &'static str,
     /// True if the property belongs to both directions together.
     pub is_of_both: bool,
-    /// True if the ample values remove the impairment completely. False for a property that every
-    /// link has, such as a rate or an MTU.
+    /// True if the ample values remove the impairment completely. False if some value of the
+    /// property always remains, such as a rate or an MTU.
     pub is_removed: bool,
     /// True if the link draws random numbers for the property.
     pub is_random: bool,

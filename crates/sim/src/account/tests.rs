@@ -1,4 +1,4 @@
-//! Tests of the computation of the queue length that would have sufficed, step by step.
+//! Tests, step by step, of the computed queue length with which nothing would have been dropped.
 
 use super::*;
 

@@ -26,7 +26,7 @@ pub enum Amount {
 pub enum WriteSize {
     /// Every write has this many bytes.
     Fixed(u64),
-    /// Drawn for each write from 1 to `max` bytes; all orders of magnitude are about
+    /// Each write has a random size from 1 to `max` bytes; all orders of magnitude are about
     /// equally likely.
     Odd {
         /// Largest size of a write, in bytes.

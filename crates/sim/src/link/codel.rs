@@ -1,9 +1,9 @@
 //! CoDel, the controlled delay queue discipline. RFC 8289.
 //!
-//! Rule: a frame's waiting time is checked when the frame leaves the queue. Once every frame of an
-//! interval has waited longer than the target, frames are dropped (or marked), at intervals that
-//! shrink with the square root of the number of drops. `queue.rs` limits the queue's length. Names
-//! are as in §5 of the RFC.
+//! Rule: a frame's waiting time is checked when the frame leaves the queue. Once all frames that
+//! leave within an interval have waited longer than the target, frames are dropped (or marked). The
+//! time between two drops is the interval divided by the square root of the number of drops.
+//! `queue.rs` limits the queue's length. Names are as in §5 of the RFC.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};

@@ -5,9 +5,9 @@
 //! devices, in real time. Each impairment is one file of this folder and draws from its own
 //! generator, so that switching an impairment on does not change the draws of the others.
 //!
-//! A link reads only as far as the IP header: corruption changes only IP packets, marking
-//! needs a sender that uses ECN, and a hop drops only packets with DF set. Only ACK thinning
-//! reads the TCP header.
+//! A link reads only as far as the IP header: corruption changes only IP packets, marking needs a
+//! sender that uses ECN, and a hop drops only IPv6 packets and IPv4 packets with DF set. Only ACK
+//! thinning reads the TCP header.
 
 mod ack_thinning;
 mod burst_loss;

@@ -595,8 +595,8 @@ fn a_hop_stops_what_is_too_long_and_must_not_be_cut() {
     }
 }
 
-/// Checks that `frame` is the receiver's message to the sender that a packet was longer than
-/// `mtu`.
+/// Checks that `frame` carries an ICMP message from the receiver to the sender, which says that a
+/// packet was longer than `mtu`.
 fn assert_reports_mtu(frame: &[u8], family: Family, mtu: u16) {
     use fullpipe_wire::{
         ChecksumPolicy::Verify, Icmpv4Message, Icmpv6Message, Ipv6Header, UnreachableCode,

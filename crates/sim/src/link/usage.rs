@@ -1,7 +1,7 @@
 //! A record of the times at which a link was in use, for graphs.
 //!
-//! Rule: one entry for each frame that was put on the wire, in the order of time. Recording begins
-//! on request, and no entries are merged or left out.
+//! Rule: there is one entry for each frame that was put on the wire, in the order of time.
+//! Recording begins on request, and no entries are merged or left out.
 
 use fullpipe_pool::Instant;
 

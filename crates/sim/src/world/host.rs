@@ -26,7 +26,7 @@ pub(super) struct Host {
     pub cpu: Option<Cpu>,
     pub config: Config,
     pub link: LinkId,
-    /// Direction on the link of frames that this host sends.
+    /// Direction of this host's frames on its link.
     pub direction: Direction,
     pub wakeup: Wakeup,
     /// The wake-up for merged segments that the device must hand over.

@@ -81,7 +81,7 @@ fn check_free(entry: &KeyValue<'_>, taken: &Taken<'_>) -> Result<(), Mistake> {
     )))
 }
 
-/// Reads the flow of `section`; takes fields that the section does not set from `common`.
+/// Reads the flow of `section`. Fields that `section` does not set come from `common`.
 fn one(
     section: &Section<'_>,
     common: Option<&Section<'_>>,

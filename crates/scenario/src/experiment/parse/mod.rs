@@ -63,7 +63,8 @@ fn experiment(name: &str, file: &str, text: &str) -> Result<Experiment, Vec<Mist
     let read = whole(name, source).map_err(|last| source.found(last));
     let mut mistakes = found.into_inner();
     drop_misspelled(&mut mistakes);
-    // Missing keys of the top table have no place in the file and come last.
+    // A missing key of the top table has no line in the file, so the mistake about the key comes
+    // last.
     let lacks = |at: &Mistake| at.what.starts_with("is missing") && !at.key.contains('.');
     mistakes.sort_by_key(|mistake| (lacks(mistake), mistake.line, mistake.column));
     // Keep only the first of equal mistakes: a mistake in a matrix is found once for each of its
