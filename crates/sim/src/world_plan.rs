@@ -71,7 +71,7 @@ pub struct OutagePlan {
 pub struct RulePlan {
     /// The action.
     pub action: RuleAction,
-    /// Number of the first segment, from 1.
+    /// Number of the first segment, counted from 1.
     pub first: u64,
     /// Number of segments.
     pub count: u64,
@@ -336,7 +336,8 @@ impl WorldPlan {
         Ok(plan)
     }
 
-    /// Writes a world file that begins with `comment`, line by line.
+    /// Returns the text of a world file. Each line of `comment` becomes a comment line at its
+    /// beginning.
     pub fn to_toml(&self, comment: &str) -> String {
         let comment: String = comment
             .lines()

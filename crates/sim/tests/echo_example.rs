@@ -1,4 +1,4 @@
-//! Test that the example `echo_simulated` prints the output that the README shows.
+//! Checks that the example `echo_simulated` prints the output that the README shows.
 //!
 //! Rule: the committed file equals the example's output. `UPDATE_SNAPSHOTS=1`
 //! writes it anew.

@@ -1,8 +1,8 @@
 //! Tests of loss recovery and congestion control with two whole stacks. The path has 100 Mbit/s, a
 //! round trip of 40 ms, a queue of 1,000 packets, and one impairment at a time.
 //!
-//! Rule: assertions are about the wire or a stack's counters, and hold for every
-//! seed. The lab's tables have the measured values.
+//! Rule: assertions are about the wire or a stack's counters, and hold for every seed. The tables
+//! of `fullpipe-lab` have the measured values.
 
 use fullpipe::Config;
 use fullpipe_pool::Duration;

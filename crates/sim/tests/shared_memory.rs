@@ -14,7 +14,8 @@ use fullpipe_tcp::Info;
 
 const SET: u32 = 64 << 10;
 
-/// A host with `memory` bytes, whose buffers grow from 64 KiB to `most`.
+/// The configuration of a host with `memory` bytes of packet memory, whose buffers grow from 64 KiB
+/// to `most` bytes.
 fn tuned(memory: u64, most: u64) -> Config {
     let mut config = Config::default();
     config.pool.blocks = (memory / u64::from(config.pool.block_size)) as u32;
@@ -25,7 +26,8 @@ fn tuned(memory: u64, most: u64) -> Config {
     config
 }
 
-/// A server and these clients around a switch, with a round trip of 40 ms to each client.
+/// Adds a server and clients that a switch joins, with a round trip of 40 ms between the server and
+/// each client. `server` and `clients` are their configurations.
 fn around_a_switch<const N: usize>(
     world: &mut World,
     server: Config,

@@ -16,12 +16,12 @@ use fullpipe_sim::{
 };
 use fullpipe_tcp::CongestionAlgorithm;
 
-/// An algorithm, and the losses of the path.
+/// A congestion control algorithm, and the losses of the path.
 #[derive(Clone, Copy)]
 struct Case {
     congestion: CongestionAlgorithm,
     loss: f64,
-    /// Number of the packet with payload that is lost in addition to `loss`.
+    /// A packet that is lost in addition to `loss`: its number among the packets with payload.
     lost_packet: Option<u64>,
     seconds: u64,
 }
@@ -68,7 +68,8 @@ fn goodput_mbps(case: Case, knobs: &[(&str, &str)]) -> f64 {
     world.facts(flow).server.read as f64 * 8e-6 / case.seconds as f64
 }
 
-/// Checks that the default tables give `percent` of the goodput with ample tables.
+/// Checks that the goodput with the default tables is at least `percent` of the goodput with the
+/// tables of [`AMPLE`].
 #[track_caller]
 fn check(case: Case, knobs: &[(&str, &str)], percent: f64) {
     let (default, ample) = (goodput_mbps(case, knobs), goodput_mbps(case, AMPLE));

@@ -1,5 +1,5 @@
-//! The time of a round trip beside 100,000 idle connections, and the memory of an
-//! idle connection.
+//! The time of a round trip between two hosts that also have 100,000 idle connections, and the
+//! memory of an idle connection.
 //!
 //! Rule: the same round trips are timed without idle connections and with them, alternately, and
 //! the medians are compared; nothing is asserted. Run with `cargo bench -p fullpipe`.
@@ -65,7 +65,7 @@ fn crowd(connections: u32) -> (Pair, ConnectionId, ConnectionId) {
     (pair, client, server)
 }
 
-/// Measures the round trip of one byte in nanoseconds.
+/// Returns the time in which one byte goes to the peer and back, in nanoseconds.
 fn round_trip_ns(pair: &mut Pair, client: ConnectionId, server: ConnectionId) -> f64 {
     let mut out = [0; 16];
     let start = Clock::now();

@@ -1,7 +1,7 @@
 //! The interface of a network device, and the offloads that it may offer.
 //!
-//! Rule: one side at a time owns a frame. The stack reads a received frame in
-//! place and writes a frame to be sent into memory that the device lends. This
+//! Rule: at any time a frame belongs either to the stack or to the device. The stack reads a
+//! received frame in place and writes a frame to be sent into memory that the device lends. This
 //! file does not depend on the contents of a frame.
 
 use core::fmt;
@@ -31,7 +31,7 @@ pub struct Capabilities {
     pub medium: Medium,
     /// Largest IP packet in bytes, link header not counted.
     pub mtu: usize,
-    /// The device fills in TCP and UDP checksums of frames it sends
+    /// The device fills in the TCP or UDP checksum of the frames that it sends
     /// ([`TxChecksum::Partial`]).
     pub checksum_tx: bool,
     /// Largest TCP payload in bytes of a super-segment, which is a frame that the device

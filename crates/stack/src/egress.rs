@@ -52,7 +52,7 @@ impl OutputSource {
         Self::Udp,
     ];
 
-    /// Returns the source's bit in a set of [`DueSources`].
+    /// Returns the source's bit in [`DueSources`].
     const fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -188,9 +188,9 @@ impl Stack {
             .with(OutputSource::Udp, self.udp.wants_output())
     }
 
-    /// Returns the sources that may have something to send after connections were the only
-    /// source: connections, and neighbours, because a connection may have begun to look up a
-    /// neighbour.
+    /// Returns the sources that may have something to send, if only connections had something
+    /// before. Apart from connections, only neighbours can: a connection may have begun to look up
+    /// a neighbour.
     fn due_after_connections(&self, now: Instant) -> DueSources {
         DueSources::default()
             .with(OutputSource::Neighbours, self.neighbours.wants_output(now))
@@ -258,8 +258,8 @@ impl Stack {
         }
     }
 
-    /// Returns true if the device backlog of a connection may be full (knob `tcp.small_queue`).
-    /// The caller then calls [`transmit`](Self::transmit) again when the device has completed a
+    /// Returns true if the device backlog of a connection may be full (knob `tcp.small_queue`). If
+    /// so, the caller must call [`transmit`](Self::transmit) again when the device has completed a
     /// frame.
     pub const fn waits_for_device(&self) -> bool {
         self.device_backlog.is_awaited()
@@ -378,8 +378,8 @@ impl Stack {
         }
     }
 
-    /// Sends the packet that `build` writes, or keeps it until ARP has resolved its next hop. A
-    /// packet that answers no frame looks up its next hop as `asker`.
+    /// Sends the packet that `build` writes, or keeps it until ARP has resolved its next hop. If
+    /// the packet answers no frame, its next hop is looked up for a sender of the kind `asker`.
     fn send_packet(
         &mut self,
         device: &mut impl Device,

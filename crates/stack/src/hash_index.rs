@@ -31,7 +31,7 @@ pub(crate) struct HashIndex {
 }
 
 impl HashIndex {
-    /// Allocates a table for at most `most` entries.
+    /// Allocates a table with room for `most` entries.
     pub(crate) fn new(most: u32, secret: Secret) -> Self {
         let buckets = (most as usize * 2).next_power_of_two().max(2);
         let free = Bucket {
@@ -79,8 +79,8 @@ impl HashIndex {
 
     /// Adds an entry. The caller has checked that the table has no entry for its key.
     ///
-    /// # Panics
-    /// Panics if the table has `most` entries, or `value` is `u32::MAX`.
+    /// # Panics Panics if the table has no room (see [`new`](Self::new)), or if `value` is
+    /// `u32::MAX`.
     pub(crate) fn insert(&mut self, hash: u32, value: u32) {
         assert!(
             self.len < self.most,
@@ -117,8 +117,8 @@ impl HashIndex {
             if bucket.value == FREE {
                 break;
             }
-            // An entry moves into the hole if a search that begins at the bucket of the entry's
-            // hash passes the hole.
+            // Move the entry into the hole (the bucket that became free) if the hole lies between
+            // the bucket of the entry's hash, where a search begins, and the entry.
             let from_home = at.wrapping_sub(self.home(bucket.hash)) & self.mask();
             let from_hole = at.wrapping_sub(hole) & self.mask();
             if from_home >= from_hole {

@@ -303,7 +303,7 @@
 
 extern crate alloc;
 
-/// The example of the package page, compiled.
+/// The README's example, which the documentation tests compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}

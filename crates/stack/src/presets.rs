@@ -127,7 +127,7 @@ pub const PRESETS: &[Preset] = &[
             // Linux doubles net.core.wmem_max and rmem_max, which are 212,992.
             ("tcp.send_buffer_limit", "425984"),
             ("tcp.receive_buffer_limit", "425984"),
-            // The value of Linux's default net.ipv4.tcp_adv_win_scale = 1.
+            // Linux's default net.ipv4.tcp_adv_win_scale = 1: half of a buffer becomes window.
             ("tcp.receive_text_share", "50"),
             // Linux does not make segments shorter when a buffer holds only a few segments.
             ("tcp.fit_segments", "0"),

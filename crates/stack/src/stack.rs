@@ -103,16 +103,16 @@ pub struct Stack {
     turn_budget: usize,
 }
 
-/// A stack whose pool is smaller than this, in bytes, allocates no table that only saves time.
+/// Smallest pool, in bytes, with which a stack allocates the tables that only save time.
 const SMALL_POOL: u64 = 64 << 10;
 
 impl Stack {
     /// Creates a stack with the tables and the packet memory of `config`. Afterwards only
     /// [`register_congestion`](Self::register_congestion) allocates.
     ///
-    /// `secret` has 16 bytes that peers do not know, different at each start. The secret is the key
-    /// of sequence numbers (RFC 6528), ports (RFC 6056) and hash tables. The same secret and the
-    /// same calls produce the same frames.
+    /// `secret` has 16 bytes that peers do not know, and that differ from start to start. The
+    /// secret is the key of sequence numbers (RFC 6528), ports (RFC 6056) and hash tables. The same
+    /// secret and the same calls produce the same frames.
     ///
     /// # Errors
     /// Returns [`ConfigError::Knob`] if a knob is out of range, contradicts another or asks for

@@ -101,14 +101,14 @@ pub struct World {
     pub(super) switches: Vec<SwitchPorts>,
     pub(super) flows: Vec<Flow>,
     pub(super) datagrams: Vec<DatagramFlow>,
-    /// Overflows of receive queues and receive rings, if they are recorded.
+    /// Overflows of receive queues and receive rings; `None` if this world does not record them.
     pub(super) overflows: Option<Vec<(HostId, OverflowPlace, Overflow)>>,
     pub(super) done: usize,
     /// The IP version of the flows that are added from now on.
     family: Family,
     pub(super) rules: Vec<Rule>,
-    /// The end that sends segments with these addresses and ports. Never iterated, because the
-    /// order is arbitrary.
+    /// Maps the addresses and ports of a segment to the end that sends the segment. Never iterated,
+    /// because the order is arbitrary.
     pub(super) tuples: FxHashMap<Tuple, EndId>,
     pub(super) capture: Option<Capture>,
     pub(super) capture_error: Option<io::Error>,
@@ -119,7 +119,7 @@ pub struct World {
     pub(super) resets_abandoned: bool,
     /// A link's model was replaced after the link was added.
     pub(super) links_changed: bool,
-    /// Coverage of the checkers so far.
+    /// The checks that have found something to check so far.
     pub(super) judged: CheckCoverage,
     pub(super) checks: Checks,
     /// A link may have changed bytes of a frame.
@@ -130,11 +130,11 @@ pub struct World {
     pub(super) frames: u64,
 }
 
-/// Bytes of a write if no plan gives another number.
+/// Bytes of one write, if no plan gives another number.
 const WRITE_SIZE: u64 = 16 << 10;
 /// Port of every server.
 pub(super) const SERVER_PORT: u16 = 5_001;
-/// Frames that a device queues for its link if no model gives another number.
+/// Largest number of frames that a device queues for its link, if no model gives another number.
 const DEVICE_QUEUE: usize = 256;
 
 impl World {
@@ -265,8 +265,9 @@ impl World {
     }
 
     /// Gives two hosts each other's MAC address for the IP version in use, as after earlier
-    /// traffic. Without this call their first connection begins with ARP or neighbour discovery.
-    /// With IPv6, each host first sends an answer that the other does not need.
+    /// traffic. Without this call, the first connection between them begins with ARP or neighbour
+    /// discovery. With IPv6, each host learns the address from a neighbour solicitation, which it
+    /// then answers, although the other host does not need the answer.
     pub fn acquaint(&mut self, one: HostId, other: HostId) {
         for (host, peer) in [(one, other), (other, one)] {
             let frame = match [host, peer].map(|host| self.address_in_use(host)) {
@@ -332,7 +333,7 @@ impl World {
         server_app: Box<dyn Application>,
         delay: Duration,
     ) -> FlowId {
-        // The client needs an address of this version, too.
+        // The call adds the client's address of the IP version in use, if it is missing.
         self.address_in_use(client);
         let own = SocketAddr::new(self.address_in_use(server), SERVER_PORT);
         self.hosts[server.0].listen(own);

@@ -2,10 +2,10 @@
 //!
 //! Rule: the driver has the highest priority, then the stack's sending, then the applications. With
 //! `applications_first`, the applications have the highest priority. Work is never interrupted.
-//! Between two received frames one frame is sent, if there is one, so that many received frames in
-//! a row do not delay the ACKs. The stack reads a frame only after the processor time of the frame
-//! has passed, and a frame that the stack made goes to the link only after its processor time has
-//! passed.
+//! Between two received frames, the stack sends one frame if it has one, so many received frames in
+//! a row do not delay the ACKs. The stack reads a received frame only after the processor time of
+//! this frame has passed. A frame that the stack made goes to the link only after the processor
+//! time of the made frame has passed.
 
 use fullpipe_pool::Duration;
 
@@ -74,7 +74,7 @@ impl World {
         cpu.is_some_and(|cpu| cpu.is_busy(self.now))
     }
 
-    /// Starts work of this cost. Returns false if the work costs nothing.
+    /// Starts work that takes the time `cost`. Returns false if the work costs nothing.
     fn spend(&mut self, id: HostId, cost: impl FnOnce(&CpuModel) -> Duration) -> bool {
         let Some(cpu) = &mut self.hosts[id.0].cpu else {
             return false;

@@ -1,7 +1,7 @@
-//! The state of the checks of a whole world (a simulated network): progress, patience, endless
-//! loops.
+//! The state of the checks of a whole world (a simulated network): the time without progress and
+//! its limit (patience), and endless loops.
 //!
-//! Rule: the type here has plain times and counts; `inspect.rs` checks them.
+//! Rule: this file stores times and counts; `inspect.rs` checks them.
 
 use fullpipe_pool::{Duration, Instant};
 

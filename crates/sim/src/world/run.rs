@@ -1,8 +1,8 @@
 //! Runs a world (a simulated network) to a goal or for a time.
 //!
 //! Rule: a run ends with its goal, with a failure, or at its deadline. If no event is left and the
-//! goal is not reached, the run fails at once. The exception is a world that resets ends whose
-//! peer is gone: the run goes on if an end was reset.
+//! goal is not reached, the run fails at once. The exception is a world that resets ends whose peer
+//! is gone: if an end was reset, the run goes on.
 
 use fullpipe_pool::{Duration, Instant};
 

@@ -146,8 +146,8 @@ impl World {
             let fresh = end.filter(|&end| self.end_mut(end).stage == Stage::Waiting);
             let Some(end) = fresh else {
                 if self.hosts[id.0].made_cookies() {
-                    // Reset the connection: a late duplicate of an ACK with a SYN cookie opened it
-                    // again.
+                    // Reset the connection, which a late duplicate of an ACK with a SYN cookie has
+                    // opened again.
                     let reset = self.hosts[id.0].stack.tcp_abort(connection, self.now);
                     reset.map_err(|error| self.refused(id, "tcp_abort", error))?;
                     continue;
@@ -253,8 +253,8 @@ impl World {
         Ok(())
     }
 
-    /// Settles an end whose connection ended before the application closed it: stores the
-    /// connection's `Info` and releases the connection.
+    /// Settles (finishes) an end whose connection ended before the application closed it: stores
+    /// the connection's `Info` and releases the connection.
     fn release(&mut self, end: EndId, stage: Stage) -> Result<(), WorldFailure> {
         let now = self.now;
         let own = self.end_mut(end);

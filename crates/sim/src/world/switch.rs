@@ -1,9 +1,9 @@
 //! Switches: they join more than two hosts, or two hosts over several links.
 //!
-//! Rule: a switch takes no time and queues no frame. Frames wait in the link over which they
-//! leave, so flows share a queue if they share a link between two switches. A switch learns a
-//! host's port from the host's frames, and floods frames for hosts that it has not learned.
-//! Switches and links form a tree.
+//! Rule: a switch takes no time and queues no frame. Frames wait in the link over which they leave,
+//! so flows share a queue if they share a link between two switches. A switch learns a host's port
+//! from the host's frames. A frame for a host whose port it has not learned goes to all other
+//! ports. Switches and links form a tree.
 
 use fullpipe_wire::EthernetHeader;
 
@@ -43,7 +43,7 @@ impl World {
         self.switches[switch.0].ports.push((*link, direction));
     }
 
-    /// Returns true if the two switches are connected.
+    /// Returns true if links connect the two switches, directly or over other switches.
     fn is_joined(&self, from: SwitchId, to: SwitchId) -> bool {
         let mut reached = vec![false; self.switches.len()];
         let mut left = vec![from];

@@ -9,9 +9,9 @@ use crate::link::Direction;
 /// The ports of a switch.
 #[derive(Debug, Default)]
 pub(super) struct SwitchPorts {
-    /// The links plugged into the switch, and the direction away from it.
+    /// The links plugged into the switch, each with its direction away from the switch.
     pub ports: Vec<(LinkId, Direction)>,
-    /// The port of each host, by the host's number.
+    /// The port of each host, by the host's number; `None` until the host has sent a frame.
     learned: Vec<Option<usize>>,
 }
 

@@ -345,8 +345,8 @@ fn an_answer_is_measured_like_any_stream_once_the_facts_are_turned() {
 }
 
 /// A reader stalls while every packet towards its peer is lost. The window closes, no probe is
-/// answered, and the sender aborts without a segment. The sender answers the reader's later
-/// segments with a reset.
+/// answered, and the sender aborts without sending a segment. Later it answers segments of the
+/// reader with a reset.
 #[test]
 fn a_sender_whose_probes_are_lost_goes_without_a_word_and_answers_with_a_reset_later() {
     let mut world = World::new(Seed(9));
@@ -390,8 +390,8 @@ fn a_sender_whose_probes_are_lost_goes_without_a_word_and_answers_with_a_reset_l
     assert_eq!(facts.server.stage, Stage::Broken(CloseReason::Reset));
 }
 
-/// A Linux host first advertises ten segments, later the share of its buffer that
-/// `tcp_adv_win_scale` gives. The buffer grows only if autotuning is on.
+/// A host with the preset `linux` first advertises a window of ten segments, and later the share of
+/// its buffer that `tcp_adv_win_scale` sets. The buffer grows only if autotuning is on.
 #[test]
 fn a_linux_host_offers_ten_segments_and_then_the_windows_share_of_its_buffer() {
     for (moderate, scale, least, most) in [

@@ -40,8 +40,8 @@ impl World {
         }
     }
 
-    /// Checks the frames that a host's stack has added to its device since `waiting` frames were
-    /// queued there.
+    /// Checks the frames that a host's stack has added to its device's queue behind the first
+    /// `waiting` frames.
     pub(super) fn watch_made(&mut self, id: HostId, waiting: usize) -> Result<(), WorldFailure> {
         let host = &self.hosts[id.0];
         if host.device.waiting() == waiting {
@@ -133,10 +133,10 @@ impl World {
         Ok(())
     }
 
-    /// Returns the path of payload from `end`, if the path has a rate and neither jitter nor
-    /// reordering, and the world (the simulated network) has no rule and no changed link. The
-    /// rates and delays of links between two switches are ignored: they can only make the path
-    /// slower.
+    /// Returns the capacity of the path that payload from `end` takes. Returns `None` if the path
+    /// has no rate, or has jitter or reordering, or if the world (the simulated network) has a rule
+    /// or a changed link. The rates and delays of links between two switches are ignored: they can
+    /// only make the path slower.
     fn bare_path(&self, end: EndId) -> Option<rate::PathCapacity> {
         if !self.rules.is_empty() || self.links_changed {
             return None;

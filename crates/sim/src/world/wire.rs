@@ -120,7 +120,7 @@ impl World {
     }
 
     /// Counts the segment in `frame`, and passes it to the checkers of its flow. Returns false if
-    /// an end of the flow has vanished, so that the segment must not be sent.
+    /// the segment must not be sent, because an end of the flow has vanished.
     fn watch_segment(&mut self, segment: &Segment, frame: &[u8]) -> Result<bool, WorldFailure> {
         let Some(&end) = self.tuples.get(&segment.tuple) else {
             return Ok(true);

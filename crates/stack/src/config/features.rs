@@ -10,7 +10,8 @@ use fullpipe_pool::knobs::KnobError;
 /// A feature: its name, whether the build has it, and the beginnings of the names of its knobs.
 type Feature = (&'static str, bool, &'static [&'static str]);
 
-/// The features that have knobs. The values of `tcp.congestion` name their features themselves.
+/// The features that have knobs. `tcp.congestion` is not in this list: a build without an algorithm
+/// refuses only the value that names the algorithm.
 const FEATURES: &[Feature] = &[
     ("bbr", cfg!(feature = "bbr"), &["tcp.bbr_"]),
     (

@@ -1,10 +1,9 @@
 //! Frames of a burst: full segments of one connection that leave in succession.
 //!
 //! Rule: the frames and their order are the same as if the connection were polled for each segment.
-//! A burst begins only if a single connection is queued. A burst ends when the device is full or
-//! the budget of the turn (knob `stack.turn_budget`) is used up. Headers are written once, and each
-//! frame gets a copy with its own sequence number, PSH and checksum. The connection decides where
-//! the burst ends.
+//! A burst begins only if a single connection is queued. A burst ends when the connection ends it,
+//! the device is full, or the budget of the turn (knob `stack.turn_budget`) is used up. Headers are
+//! written once, and each frame gets a copy with its own sequence number, PSH and checksum.
 
 use core::net::IpAddr;
 

@@ -29,7 +29,8 @@ fn hashes_depend_on_the_secret() {
     assert_eq!(table(4).hash(b"tuple"), table(9).hash(b"tuple"));
 }
 
-/// Few hashes and many collisions, across the end of the table.
+/// Uses only five hashes, near the end of the table, so entries collide often and wrap to its
+/// start.
 #[test]
 fn the_table_agrees_with_a_map_whatever_is_added_and_removed() {
     for seed in 0..50 {

@@ -47,7 +47,7 @@ pub(crate) fn parse(
     }
 }
 
-/// Returns the event of an error about a packet of `protocol` between `src` and `dst`, whose
+/// Returns the event of an error about a packet of `protocol` from `src` to `dst`. The packet's
 /// payload begins with `rest`.
 fn event(
     error: PathError,

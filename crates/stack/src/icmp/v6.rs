@@ -118,8 +118,8 @@ fn on_message<'a>(
     }
 }
 
-/// Parses a message of type `kind` and `code` that no router forwards: a message of neighbour
-/// discovery, or a query for multicast groups.
+/// Parses a message with type `kind` and the code `code`. It must be of a kind that no router
+/// forwards: a message of neighbour discovery, or a query for multicast groups.
 fn of_link<'a>(
     (kind, code): (u8, u8),
     fields: [u8; 4],

@@ -1,7 +1,7 @@
 //! ICMPv6 messages handed to the parts of the stack that they change.
 //!
-//! Rule: messages of routers are processed here at once, because they are too long to be kept.
-//! Other consequences are returned.
+//! Rule: messages of routers are processed here at once, because they are too long to be kept. All
+//! other messages that concern another layer are returned.
 
 use fullpipe_pool::{Instant, Pool};
 use fullpipe_wire::Ipv6Header;

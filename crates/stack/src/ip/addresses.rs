@@ -229,8 +229,8 @@ impl Addresses {
         }
     }
 
-    /// Returns the audience of a received packet to `dst`. With `accept_any`, this is [`Audience::Us`]
-    /// for every address that a host can have.
+    /// Returns the audience of a received packet to `dst`. With `accept_any`, the audience is
+    /// [`Audience::Us`] for every address that a host can have.
     #[inline]
     pub(crate) fn audience_of_input(&self, dst: IpAddr) -> Audience {
         match self.audience(dst) {
@@ -294,9 +294,9 @@ impl Addresses {
         longest
     }
 
-    /// Returns the source address of packets to `dst` through the next hop `hop`. IPv4: the address
-    /// in the hop's own network, otherwise the oldest. IPv6: the address that RFC 6724 §5 prefers.
-    /// `None` if this host has no address of the family.
+    /// Returns the source address of packets to `dst` through the next hop `hop`. IPv4: this host's
+    /// address in the network of `hop`, otherwise its oldest address. IPv6: the address that RFC
+    /// 6724 §5 prefers. `None` if this host has no address of the family of `dst`.
     pub(crate) fn source_for(&self, dst: IpAddr, hop: IpAddr) -> Option<IpAddr> {
         if let IpAddr::V6(dst) = dst {
             #[cfg(feature = "slaac")]

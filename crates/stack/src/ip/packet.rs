@@ -56,9 +56,9 @@ impl IpHeader {
         }
     }
 
-    /// Returns this header, that of a first fragment, as the header of the whole datagram with `len`
-    /// bytes of payload and codepoint `ecn`. If the length does not fit the field, it is the largest
-    /// value.
+    /// Turns this header of a first fragment into the header of the whole datagram, which has `len`
+    /// bytes of payload and the codepoint `ecn`. If the length does not fit the header's length
+    /// field, the field gets its largest value.
     #[cfg(feature = "fragments")]
     pub(crate) fn of_whole(self, len: u16, ecn: Ecn) -> Self {
         match self {
@@ -82,7 +82,7 @@ impl IpHeader {
 /// A fragment of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReceivedFragment {
-    /// The fragment's header. Of an IPv6 fragment, `next_header` is the first header of the
+    /// The fragment's header. In an IPv6 fragment, `next_header` is the first header of the
     /// fragmentable part.
     pub(crate) header: IpHeader,
     /// Offset in the datagram in bytes.

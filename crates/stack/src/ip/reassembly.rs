@@ -416,7 +416,7 @@ impl PartialDatagram {
         Ok(())
     }
 
-    /// Returns true if the same bytes were received before.
+    /// Returns true if all bytes of `range` were received before and are equal to `payload`.
     fn repeats(&self, range: &Range<u64>, payload: &[u8], pool: &Pool) -> bool {
         if !self.arrived.covers(pool, range.clone()) {
             return false;
@@ -440,8 +440,8 @@ impl PartialDatagram {
     }
 }
 
-/// Returns the ECN codepoint of a datagram with these codepoints in two fragments. Returns `None`
-/// if one is CE and the other Not-ECT. RFC 3168 §5.3.
+/// Returns the ECN codepoint of a datagram from the codepoints of two of its fragments; `None` if
+/// one fragment has CE and the other Not-ECT. RFC 3168 §5.3.
 const fn merged(one: Ecn, other: Ecn) -> Option<Ecn> {
     match (one, other) {
         (Ecn::Ce, Ecn::NotEct) | (Ecn::NotEct, Ecn::Ce) => None,

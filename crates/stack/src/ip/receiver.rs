@@ -108,7 +108,7 @@ impl IpReceiver {
         self.reassembler.next_timeout()
     }
 
-    /// Frees all memory of the pool.
+    /// Returns all packet memory to the pool.
     #[cfg(test)]
     pub(crate) fn release(&mut self, pool: &mut Pool) {
         self.reassembler.release(pool);

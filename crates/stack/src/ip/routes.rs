@@ -182,9 +182,9 @@ impl Routes {
         }
     }
 
-    /// Returns the source address of packets to `dst`. IPv4: the address of this host in the network
-    /// of the next hop, otherwise its oldest. IPv6: the address that RFC 6724 §5 prefers. `None` if
-    /// this host has no address of the family of `dst`.
+    /// Returns the source address of packets to `dst`. IPv4: this host's address in the network of
+    /// the next hop, otherwise its oldest address. IPv6: the address that RFC 6724 §5 prefers.
+    /// `None` if this host has no address of the family of `dst`.
     #[inline]
     pub fn source(&self, dst: IpAddr) -> Option<IpAddr> {
         match self.addresses.as_slice() {
@@ -209,7 +209,8 @@ impl Routes {
         }
     }
 
-    /// Returns the next hop to a destination that no route matches.
+    /// Returns the next hop to a destination that no route matches: for IPv6, the announced default
+    /// router, if there is one.
     #[cfg(feature = "slaac")]
     fn announced(&self, dst: IpAddr) -> Option<IpAddr> {
         match dst {

@@ -1,8 +1,8 @@
 //! A send queue of datagrams: one UDP socket has one, and all echo replies share one.
 //!
 //! Rule: payload is stored in one stream, beside a queue of addresses and lengths. Headers and
-//! fragments are written into the device's frame when a datagram leaves, so sending takes no
-//! packet memory. A full queue is an outcome: the datagram is not accepted and nothing changes.
+//! fragments are written into the device's frame when a datagram leaves, so sending takes no packet
+//! memory. A full queue is not an error: the datagram is not accepted, and nothing changes.
 
 #[cfg(test)]
 mod tests;
@@ -203,7 +203,8 @@ impl SendQueue {
             ecn: Ecn::NotEct,
             dont_fragment: false,
         };
-        // A datagram that is partly sent stays in fragments, even if a router has raised the MTU.
+        // The rest of a datagram that is partly sent leaves in fragments, even if a router has
+        // raised the MTU.
         if self.fragmenting.is_some() || payload_len > sender.max_payload(datagram.dst) {
             return Some(self.next_fragment(&datagram, &outgoing, sender, pool, packet, counters));
         }
@@ -252,8 +253,8 @@ impl SendQueue {
         })
     }
 
-    /// Writes the next fragment of the first datagram. The checksum covers all fragments, so the
-    /// payload is read an extra time before the first fragment.
+    /// Writes the next fragment of the first datagram. The checksum covers the whole datagram, so
+    /// the payload is read once to sum it before the first fragment is written.
     fn next_fragment(
         &mut self,
         datagram: &QueuedDatagram,

@@ -145,13 +145,12 @@ impl IpSender {
         self.announced.1 = Some(hop_limit);
     }
 
-    /// Writes the header of a whole datagram in front of its payload, which the
-    /// caller has written at [`header_len`](Self::header_len), and returns the
-    /// length of the packet. Only a super-segment may exceed `max_payload`.
+    /// Writes the header of a whole datagram in front of its payload, which the caller has written
+    /// at [`header_len`](Self::header_len), and returns the length of the packet. Only the payload
+    /// of a super-segment (a frame that the device cuts into segments) may exceed `max_payload`.
     ///
-    /// # Panics
-    /// Panics if `packet` is too short, the payload too long for any IP packet, or
-    /// the families differ.
+    /// # Panics Panics if `packet` is too short, if the payload is too long for any IP packet, or
+    /// if source and destination are of different families.
     pub(crate) fn write_header(
         &mut self,
         packet: &mut [u8],

@@ -518,7 +518,8 @@ impl Neighbours {
     }
 
     /// Writes the next request for an entry. The first probe of a resolved entry is unicast. All
-    /// other requests are broadcast, because the neighbour may have a new MAC address.
+    /// other requests are broadcast (IPv6: sent to a group), because the neighbour may have a new
+    /// MAC address.
     fn ask(
         &mut self,
         addresses: &Addresses,
@@ -640,7 +641,7 @@ impl Neighbours {
         }
     }
 
-    /// Returns the next time at which there is work.
+    /// Returns the next time at which the cache has a frame to send or a timer to run.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         if self.is_quiet() {
             return self.deadline;
@@ -655,8 +656,8 @@ impl Neighbours {
         }
     }
 
-    /// Returns the next deadline of a reply. The stack uses this deadline in place of
-    /// [`next_timeout`](Self::next_timeout) while the device is full.
+    /// Returns the next time at which a reply of a neighbour is overdue. The stack uses this
+    /// deadline in place of [`next_timeout`](Self::next_timeout) while the device is full.
     pub(crate) const fn next_deadline(&self) -> Option<Instant> {
         self.deadline
     }

@@ -25,7 +25,7 @@ pub use row::{Alias, Meaning, NotExpressible};
 pub use set_by::SetBy;
 pub use table::{ALIASES, NOT_EXPRESSIBLE};
 
-/// The value of a buffer that no application has set.
+/// The alias's value if no application has set the buffer.
 const UNSET: &str = "unset";
 /// Bytes of a page: Linux counts `tcp_mem` in pages.
 const PAGE: u64 = 4_096;

@@ -80,8 +80,7 @@ fn one_source_more_changes_the_chance_of_another_by_one_account_in_all() {
     }
     // About 33 of 100 accounts are in use, so about 13,400 of 20,000 answers are allowed, with a
     // standard deviation of 67. One more account in use in 100 would lower that number by about
-    // 130. Beyond that, the two numbers may differ by four standard deviations of their difference
-    // (94).
+    // 130. The test allows four standard deviations of the difference (94 each) more than that.
     let difference = allowed[0].abs_diff(allowed[1]);
     assert!(difference < 130 + 4 * 94, "{allowed:?}");
 }

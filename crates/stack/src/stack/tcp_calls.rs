@@ -313,8 +313,8 @@ impl Stack {
         Ok((tuple.local(), tuple.remote()))
     }
 
-    /// Counts orphans: connections that the application has closed and that are
-    /// still delivering payload or closing, those in TIME-WAIT excluded.
+    /// Returns the number of orphans: connections that the application has closed and that still
+    /// deliver payload or close. Connections in TIME-WAIT are not counted.
     pub fn tcp_orphans(&self) -> u32 {
         self.tcp.orphan_count()
     }

@@ -105,8 +105,8 @@ impl ListeningSockets {
     /// address.
     pub(crate) fn listening_at(&self, local: SocketAddr) -> Option<Key> {
         self.at_port(local).or_else(|| {
-            // Without a listener at every port, this line costs a SYN to a closed port one more
-            // lookup.
+            // If no listener listens at every port, a SYN to a closed port costs one more lookup
+            // because of this line.
             self.at_port(SocketAddr::new(local.ip(), EVERY_PORT))
         })
     }

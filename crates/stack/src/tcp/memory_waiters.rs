@@ -18,9 +18,10 @@ const WAITING: u32 = 0;
 #[derive(Debug)]
 pub(crate) struct MemoryWaiters {
     queue: Queues,
-    /// Smallest room since the last offer, in blocks; memory is offered once the room is larger.
+    /// Smallest room since the last offer: the blocks that a writer or a window could get. Memory
+    /// is offered again once the room is larger.
     room_seen: u32,
-    /// Waiting connections that were not offered the present room yet.
+    /// Number of waiting connections that were not offered the present room yet.
     to_ask: u32,
 }
 

@@ -1,11 +1,11 @@
 //! The TCP of a host: finds the connection of a segment, and chooses the connection that
 //! sends next.
 //!
-//! Rule: [`TcpLayer::run`] calls a connection and then updates every queue: timers, the
-//! transmit queue, events, and the tables if the connection ended. Code that calls a
-//! connection without `run` updates the queues itself. No queue can therefore disagree with a
-//! connection, and none is searched. The behaviour of a connection is in `fullpipe-tcp`, the
-//! layout of a frame in `egress`.
+//! Rule: [`TcpLayer::run`] calls a connection and then updates every queue: timers, the transmit
+//! queue, events, and the tables if the connection ended. Code that calls a connection without
+//! `run` updates the queues itself. Queues therefore never disagree with a connection, and no call
+//! searches a queue. The behaviour of a connection is in `fullpipe-tcp`, the layout of a frame in
+//! `egress`.
 
 pub(crate) mod dispatch;
 mod four_tuple;

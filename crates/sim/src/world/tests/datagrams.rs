@@ -149,7 +149,7 @@ fn what_held_datagrams_back_adds_up_and_is_what_was_built() {
         assert_eq!(read, facts.received_bytes, "{name}");
         let longest = account.sender().max_by_key(|(_, time, _)| *time).unwrap();
         assert_eq!(longest.0, held, "{name}");
-        // The account does not grow after the plan's time.
+        // The times charged to limits do not grow after the end of the plan.
         world.run_for(SECOND);
         let later = world.datagram_account(id);
         assert!(later.sender().eq(account.sender()), "{name}");
@@ -205,7 +205,7 @@ fn a_queue_as_long_as_the_demand_loses_nothing() {
     assert_eq!((lost, overflows.len()), (0, 0));
 }
 
-/// Each datagram that is sent or read is progress, even if no further datagram waits.
+/// The check for endless loops counts each datagram that is sent or read as progress.
 #[test]
 fn a_fast_sender_of_datagrams_is_no_endless_exchange() {
     let (mut world, [one, other]) = acquainted(Config::default());

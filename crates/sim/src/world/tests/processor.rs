@@ -5,8 +5,7 @@ use crate::app::Amount;
 use crate::device::DeviceModel;
 use crate::{CpuModel, DatagramPlan, FrameCost, Pace};
 
-/// A processor that takes `us` microseconds for a frame of any length, in each
-/// direction.
+/// The cost of a frame of any length: `us` microseconds.
 fn cost(us: u64) -> FrameCost {
     FrameCost {
         packet: Duration::from_micros(us),
@@ -14,7 +13,7 @@ fn cost(us: u64) -> FrameCost {
     }
 }
 
-/// A transfer of a megabyte over 1 Gbit/s between hosts with these processors and
+/// Transfers a megabyte over 1 Gbit/s from a client to a server that have these processors, and
 /// receive rings of four frames.
 fn transfer(client_cpu: CpuModel, server_cpu: CpuModel) -> (World, [HostId; 2], crate::FlowId) {
     let mut world = World::new(Seed(11));

@@ -1,4 +1,5 @@
-//! Tests of connections that send nothing for a long time: some may, others must not.
+//! Tests of connections that send nothing for a long time: cases in which this is allowed, and
+//! cases in which it is a failure.
 
 use super::*;
 use crate::check::silence;
@@ -47,8 +48,8 @@ fn segments_that_wait_in_the_device_behind_other_connections_are_sent() {
     world.run_until(Goal::AllDone, Deadline::secs(1_800));
 }
 
-/// The receiver reads nothing, so its window only shrinks. ACKs arrive for 18 s, and each restarts
-/// the timer.
+/// The receiver reads nothing, so its window only shrinks. ACKs arrive for 18 s, and each ACK
+/// restarts the sender's retransmission timer.
 #[test]
 fn a_sender_may_be_silent_while_acks_restart_its_timer() {
     let config = short_timeout(&[

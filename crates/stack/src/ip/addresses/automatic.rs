@@ -1,5 +1,5 @@
 //! The part of the table of addresses that exists only with autoconfiguration: tentative and
-//! deprecated addresses, and networks of the link in which this host has no address.
+//! deprecated addresses, and networks on the link that contain no address of this host.
 //!
 //! Rule: no list grows beyond its first capacity. `v6::autoconfiguration` decides about lifetimes.
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::ip::subnet::Subnet;
 
-/// An address that was formed with a prefix of a router.
+/// An address that this host formed with a prefix that a router announced.
 #[derive(Clone, Copy, Debug)]
 struct FormedAddress {
     ip: IpAddr,
@@ -60,7 +60,7 @@ impl Automatic {
         self.formed.retain(|formed| formed.ip != ip);
     }
 
-    /// Returns the networks of the link in which this host has no address.
+    /// Returns the networks on the link that contain no address of this host.
     pub(super) fn on_link(&self) -> impl Iterator<Item = &Subnet> {
         self.on_link.iter()
     }
@@ -73,8 +73,8 @@ impl Automatic {
 }
 
 impl Addresses {
-    /// Begins to configure IPv6 addresses, with room for `formed` formed addresses and as many
-    /// networks of the link.
+    /// Begins to configure IPv6 addresses, with room for `formed` addresses that this host forms
+    /// and for as many networks of the link.
     pub(crate) fn begin_automatic(&mut self, formed: usize) {
         self.own.reserve_exact(self.most + 1 + formed);
         self.automatic = Automatic {
@@ -187,7 +187,7 @@ impl Addresses {
         }
     }
 
-    /// Adds or removes a network of the link.
+    /// Adds a network of the link, or removes it if `is_on_link` is false.
     pub(crate) fn set_on_link(&mut self, network: Subnet, is_on_link: bool) {
         let list = &mut self.automatic.on_link;
         let place = list.iter().position(|known| *known == network);
@@ -206,7 +206,7 @@ impl Addresses {
         })
     }
 
-    /// Returns this host's IPv6 addresses, those that are tentative last.
+    /// Returns this host's IPv6 addresses; tentative addresses come last.
     pub(crate) fn all_v6(&self) -> impl Iterator<Item = Ipv6Addr> {
         let own = self.own.iter().filter_map(|own| match own.address {
             IpAddr::V6(ip) => Some(ip),

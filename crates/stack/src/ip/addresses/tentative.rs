@@ -3,7 +3,7 @@
 //!
 //! Rule: a tentative address is not in use: packets to it are refused, and it is never a source.
 //! Only packets to the address's solicited-node group are received. `v6::autoconfiguration` decides
-//! about the address.
+//! if the address is used.
 
 use core::net::Ipv6Addr;
 

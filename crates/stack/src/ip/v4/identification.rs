@@ -1,10 +1,10 @@
 //! The identification field, which is the same in all fragments of a datagram.
 //!
 //! Rule: identifications do not reveal how many packets this host sends to others. Each value is
-//! used once in 65,536 datagrams, in an order that a secret permutes anew each time. Neither a
-//! value nor the difference of two values therefore reveals how many datagrams were sent in
-//! between (CVE-2020-36516). Datagrams that cannot be fragmented carry 0 instead (RFC 6864 §4.1)
-//! and use up no value.
+//! used once in 65,536 datagrams, in an order that a secret permutes anew after each 65,536
+//! datagrams. Neither a value nor the difference of two values therefore reveals how many datagrams
+//! were sent in between (CVE-2020-36516). Datagrams that cannot be fragmented carry 0 instead (RFC
+//! 6864 §4.1) and use up no value.
 
 use alloc::{boxed::Box, vec};
 
@@ -24,12 +24,13 @@ pub(crate) struct Identifications {
     taken: u64,
     /// Number of fragmented IPv6 packets so far.
     taken_long: u64,
-    /// Functions of the present permutation; empty if each value is computed when it is needed.
+    /// Round functions of the present permutation, with the values computed so far; empty if no
+    /// value is stored.
     functions: Box<[RoundFunction]>,
 }
 
-/// The function of a round: a keyed hash of its argument, computed when it is first
-/// needed.
+/// The function of a round: a keyed hash of its argument. The value for an argument is computed
+/// when it is first needed.
 #[derive(Clone, Copy, Debug)]
 struct RoundFunction {
     values: [u8; 256],
@@ -81,7 +82,7 @@ impl Identifications {
     /// can predict. RFC 7739 §5.
     pub(crate) fn take_long(&mut self) -> u32 {
         self.taken_long = self.taken_long.wrapping_add(1);
-        // The first byte keeps the input apart from the inputs of `take`.
+        // The first byte makes the input differ from every input of `take`.
         let [.., a, b, c, d, e, f, g] = self.taken_long.to_be_bytes();
         self.secret.prf(&[6, a, b, c, d, e, f, g, 6]) as u32
     }

@@ -1,7 +1,8 @@
 //! IPv4: addresses and fragmentation.
 //!
-//! Rule: this folder has the code that applies to IPv4 only; the folder `v6` has the code for IPv6.
-//! Headers are not parsed here: `ip::receiver` and `icmp::quoted` parse them.
+//! Rule: this folder has the code for IPv4, and the folder `v6` has the code for IPv6. The
+//! exceptions are `fragment` and `identification`, which serve both versions. Headers are not
+//! parsed here: `ip::receiver` and `icmp::quoted` parse them.
 
 pub(crate) mod fragment;
 pub(crate) mod identification;

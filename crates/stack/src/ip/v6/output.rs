@@ -1,7 +1,7 @@
 //! Headers of the IPv6 packets that this host sends.
 //!
-//! Rule: packets carry no extension header except the fragment header. Routers never fragment them
-//! (RFC 8200 §4.5), so `Outgoing::dont_fragment` changes nothing.
+//! Rule: packets carry no extension header except the fragment header. Routers never fragment IPv6
+//! packets (RFC 8200 §4.5), so `Outgoing::dont_fragment` has no effect.
 
 use core::net::Ipv6Addr;
 

@@ -28,10 +28,10 @@ use crate::{
 const NO_NEXT_HEADER: u8 = 59;
 
 impl IpReceiver {
-    /// Processes one packet of a host with `addresses`; the packet need not be well-formed. Returns
-    /// the datagram if the packet is a whole datagram or completes one. `station` is the source MAC
-    /// address of the packet's frame; `link_group` is true if the frame was addressed to several
-    /// stations.
+    /// Processes one packet that a host with `addresses` received; the packet need not be
+    /// well-formed. Returns the datagram if the packet is a whole datagram or completes one.
+    /// `station` is the source MAC address of the packet's frame; `link_group` is true if the frame
+    /// was addressed to several stations.
     #[inline(never)]
     pub(crate) fn on_v6_packet<'a>(
         &'a mut self,

@@ -1,10 +1,10 @@
 //! Selection of the source address. RFC 6724 §5.
 //!
 //! Rule: two addresses are compared by the rules of the RFC in order, and the first rule that
-//! prefers one of them decides. The rules prefer the same address, the appropriate scope, an
-//! address that is not deprecated, the label of the destination, and the longest common prefix. The
-//! RFC's other rules cannot decide, because this host has one interface and no temporary addresses.
-//! Of equal addresses, the oldest wins.
+//! prefers one of them decides. In order, the rules prefer an address that equals the destination,
+//! the appropriate scope, an address that is not deprecated, the label of the destination, and the
+//! longest prefix in common with the destination. The RFC's other rules cannot decide, because this
+//! host has one interface and no temporary addresses. Of equal addresses, the oldest wins.
 
 use core::net::{IpAddr, Ipv6Addr};
 

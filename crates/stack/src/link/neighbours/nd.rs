@@ -1,9 +1,9 @@
 //! Neighbour discovery: solicitations and advertisements. RFC 4861 §7.
 //!
 //! Rule: an advertisement changes only entries that exist, and a solicitation adds only its sender.
-//! If a neighbour states its MAC address without a question of this host, the address is probed
-//! before its next use (the RFC's state STALE; here a reachable entry whose probe is due). The
-//! cache decides which message is sent and when.
+//! If a neighbour states its MAC address although this host did not ask, the address is probed at
+//! its next use (the RFC's state STALE; here a reachable entry whose probe is due). The cache
+//! decides which message is sent and when.
 
 use core::net::{IpAddr, Ipv6Addr};
 

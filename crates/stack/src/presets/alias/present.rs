@@ -51,7 +51,8 @@ impl Alias {
                 found.map(|(own, _)| own.to_string())
             }
             Meaning::Doubled => Some(number()?.div_ceil(2).to_string()),
-            // The name cannot express an autotuned buffer, because setting it ends autotuning.
+            // The alias cannot express an autotuned buffer, because setting the alias ends
+            // autotuning.
             Meaning::DoubledForGood(tuned) => {
                 (knob(tuned)? == 0).then_some(number()?.div_ceil(2).to_string())
             }

@@ -10,9 +10,9 @@ use super::set_by::SetBy;
 pub enum Meaning {
     /// The same value.
     Same,
-    /// A number of pieces of this many bytes each.
+    /// The knob's bytes as a number of pieces; the field has the bytes of one piece.
     Pieces(u64),
-    /// A whole number of time units; this is the unit that follows the number.
+    /// A whole number of time units; the field has the unit.
     Time(&'static str),
     /// On and off as the system writes them.
     Switch {

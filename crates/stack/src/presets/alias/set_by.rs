@@ -9,9 +9,9 @@ use alloc::{format, string::String};
 /// Form in which a system sets one of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetBy {
-    /// `sysctl -w`; this is the part of the key before the name.
+    /// `sysctl -w`; the field has the part of the key before the name.
     Sysctl(&'static str),
-    /// An integer or a word by `setsockopt`; this is the level.
+    /// An integer or a word by `setsockopt`; the field has the level.
     SocketOption(&'static str),
     /// An attribute of the default route.
     Route,

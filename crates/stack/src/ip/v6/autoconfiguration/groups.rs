@@ -16,7 +16,7 @@ use fullpipe_wire::{
 
 use crate::ip::addresses::Addresses;
 
-/// Number of reports of a change. RFC 3810 §9.1.
+/// Number of times that each change is reported. RFC 3810 §9.1.
 const ROBUSTNESS: u32 = 2;
 /// Longest time between two reports of a change. RFC 3810 §9.11.
 const UNSOLICITED_INTERVAL_MS: u64 = 1_000;
@@ -30,7 +30,7 @@ pub(super) const MOST_RECORDS: usize = 60;
 /// The reports that are due.
 #[derive(Debug)]
 pub(super) struct GroupReports {
-    /// Time of the next report of a change, and the number of reports that remain.
+    /// Time of the next report of a change, and the number of reports that are still to be sent.
     change: Option<(Instant, u32)>,
     /// Time of the answer to a query.
     answer: Option<Instant>,

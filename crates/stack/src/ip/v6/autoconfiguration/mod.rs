@@ -56,8 +56,8 @@ pub use routers::DefaultRouter;
 /// Longest delay of the first message about an address. RFC 4862 §5.4.2
 /// (MAX_RTR_SOLICITATION_DELAY).
 const MOST_DELAY_MS: u64 = 1_000;
-/// Smallest hop limit that is accepted from a router, because a forged smaller one would end all
-/// connections to other networks.
+/// Smallest hop limit that is accepted from a router, because a forged smaller hop limit would end
+/// all connections to other networks.
 const LEAST_HOP_LIMIT: u8 = 32;
 /// Accepted range of the time between two solicitations that a router announces.
 const RETRANSMIT_MS: core::ops::RangeInclusive<u32> = 100..=60_000;
@@ -91,7 +91,7 @@ struct State {
     prefixes: Prefixes,
     dns: DnsServerList,
     groups: GroupReports,
-    /// Link-local addresses that other hosts had.
+    /// Number of link-local addresses that this host formed and another host had.
     link_local_duplicates: u32,
     /// The last address that another host had.
     duplicate: Option<Ipv6Addr>,
@@ -288,7 +288,8 @@ impl Autoconfiguration {
                 if !addresses.is_tentative(target) {
                     return false;
                 }
-                // Another host checks the same address. A host that looks for the address gets no
+                // From the unspecified address, another host checks the same address, which is then
+                // a duplicate. From any other address, a host asks for the MAC address, and gets no
                 // answer. RFC 4862 §5.4.3.
                 if received.src.is_unspecified() && source_mac.is_none() {
                     state.on_duplicate(target, addresses, around.counters);
@@ -474,7 +475,8 @@ impl State {
         }
     }
 
-    /// Takes the fields of an advertisement that apply to all neighbours. RFC 4861 §6.3.4.
+    /// Takes the fields of an advertisement's header: hop limit, reachable time, time between
+    /// solicitations, router lifetime. RFC 4861 §6.3.4.
     fn take_header(
         &mut self,
         advertisement: &RouterAdvertisement<'_>,

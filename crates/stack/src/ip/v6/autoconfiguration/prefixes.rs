@@ -15,7 +15,7 @@ use crate::ip::{addresses::Addresses, subnet::Subnet};
 
 /// Largest number of prefixes, and of addresses formed with them.
 pub(super) const MOST: usize = 8;
-/// Length of the prefixes with which addresses are formed. RFC 4291 §2.5.1.
+/// Length, in bits, of the prefixes with which addresses are formed. RFC 4291 §2.5.1.
 const FORMING_LEN: u8 = 64;
 /// Valid lifetime to which an advertisement may shorten a longer one. RFC 4862 §5.5.3.
 const TWO_HOURS: Duration = Duration::from_secs(7_200);
@@ -23,11 +23,12 @@ const TWO_HOURS: Duration = Duration::from_secs(7_200);
 /// An address formed with a prefix.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lease {
-    /// The address; `None` if this host gave up forming one until the lease ends.
+    /// The address; `None` if this host forms no address until the lease ends, after too many
+    /// duplicates.
     pub(super) ip: Option<Ipv6Addr>,
     preferred_until: Instant,
     valid_until: Instant,
-    /// Addresses of the prefix that other hosts had.
+    /// Number of addresses that this host formed with the prefix and another host had.
     pub(super) duplicates: u32,
 }
 
@@ -49,7 +50,7 @@ impl PrefixEntry {
     }
 }
 
-/// The consequence of a prefix of an advertisement.
+/// The consequence of a prefix that an advertisement contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PrefixOutcome {
     /// The parent forms an address with this prefix, and passes the address to `formed`.
@@ -86,7 +87,7 @@ impl Prefixes {
             prefix_len: len,
             ..
         } = info;
-        // The whole address space is no prefix of a link.
+        // Ignore the prefix of length 0: the whole address space is not on one link.
         if len == 0 || prefix.is_unicast_link_local() || prefix.is_multicast() {
             return PrefixOutcome::Known;
         }
@@ -137,7 +138,8 @@ impl Prefixes {
         Some(self.0.len() - 1)
     }
 
-    /// Removes the entries without a lease and without a network. Does nothing if `but_last`.
+    /// Removes the entries without a lease and without a network. If `but_last`, removes nothing,
+    /// because the last entry is new and gets its lease later, in [`formed`](Self::formed).
     fn forget_empty(&mut self, but_last: bool) {
         if !but_last {
             self.0
