@@ -18,7 +18,7 @@ const CROWD: u32 = 100_000;
 const PER_PORT: u32 = 10_000;
 /// Round trips in one measurement.
 const TRIPS: u32 = 20_000;
-/// Measurements with the idle connections, and as many without them.
+/// Number of measurements with the idle connections; as many are made without them.
 const ROUNDS: usize = 9;
 
 fn config(connections: u32) -> Config {

@@ -368,7 +368,8 @@ config! {
 
 /// Smallest number of sent ranges if the knob `stack.sent_ranges` is 0.
 const FEWEST_SENT_RANGES: u64 = 4_096;
-/// Bytes of packet memory for each sent range: about a full segment.
+/// Bytes of packet memory for each sent range if the knob `stack.sent_ranges` is 0: a little more
+/// than the payload of a full segment.
 const BYTES_PER_SENT_RANGE: u64 = 2 << 10;
 
 /// Smallest number of blocks for the window of a connection (`FEWEST_BLOCKS` of `fullpipe-tcp`).

@@ -1,11 +1,11 @@
 //! The device backlog: bytes handed to the device and not yet completed (Linux:
 //! TSQ, BQL).
 //!
-//! Rule: the device reports only how many bytes it has completed, in the order in which
-//! they were handed over. The owner of each frame with payload is kept in a ring of fixed
-//! size. If the ring is full, its oldest frame counts as completed, so a connection's
-//! backlog may be underestimated but never overestimated. The connection itself decides
-//! how large its backlog may be.
+//! Rule: the device reports only how many bytes it has completed. It completes frames in the order
+//! in which they were handed over. The owner of each frame with payload is kept in a ring of fixed
+//! size. If the ring is full, its oldest frame counts as completed, so a connection's backlog may
+//! be underestimated but never overestimated. The connection itself decides how large its backlog
+//! may be.
 
 use alloc::vec::Vec;
 

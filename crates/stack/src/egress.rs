@@ -126,8 +126,8 @@ enum NextHop {
 }
 
 impl Stack {
-    /// Sends the frames that are due through `device` and returns their number. First offers
-    /// freed memory to the connections that wait for memory.
+    /// Sends the frames that are due, through `device`, and returns their number. Before that,
+    /// offers freed memory to the connections that wait for memory.
     ///
     /// `budget` is the largest number of steps: each frame sent counts as one step, and so does
     /// each packet or connection that is processed without a frame (no route, or ARP is pending).
@@ -561,9 +561,9 @@ impl Stack {
         tcp.requeue(index, &mut host);
     }
 
-    /// Notes in connection `index` that it waits for its next hop, so that a timer bounds the
-    /// wait. Returns the transmit queue, in which the caller moves the connection to the right
-    /// list.
+    /// Notes in connection `index` that it waits for its next hop, so that a timer bounds the wait.
+    /// Returns the transmit queue. The caller then moves the connection to a list of it: the list
+    /// for the neighbour's entry, or the list for room in the cache.
     fn await_next_hop(&mut self, index: u32, now: Instant) -> &mut TransmitQueue {
         let (tcp, mut host) = self.tcp_and_host(now);
         tcp.run(index, &mut host, |connection, env| {

@@ -52,7 +52,7 @@ type Part = (&'static str, [u32; 2], usize);
 
 impl Config {
     /// Checks that the memory of a stack can be allocated, by reserving and freeing it.
-    /// [`Stack::new`](crate::Stack::new) calls this first.
+    /// [`Stack::new`](crate::Stack::new) calls this before it allocates anything.
     ///
     /// # Errors
     /// Returns [`KnobError::TooLarge`] with the first knobs whose memory is refused.

@@ -79,8 +79,8 @@ impl HashIndex {
 
     /// Adds an entry. The caller has checked that the table has no entry for its key.
     ///
-    /// # Panics Panics if the table has no room (see [`new`](Self::new)), or if `value` is
-    /// `u32::MAX`.
+    /// # Panics
+    /// Panics if the table has no room (see [`new`](Self::new)), or if `value` is `u32::MAX`.
     pub(crate) fn insert(&mut self, hash: u32, value: u32) {
         assert!(
             self.len < self.most,

@@ -303,7 +303,7 @@
 
 extern crate alloc;
 
-/// The README's example, which the documentation tests compile and run.
+/// The README's example, which the documentation tests compile.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}

@@ -1,8 +1,8 @@
 //! Named sets of knob values.
 //!
-//! Rule: a preset is a list of knobs and values, as `--set` takes them, that change the defaults.
-//! A preset sets nothing else, so everything that a preset does can be seen and undone knob by
-//! knob.
+//! Rule: a preset is a list of knobs with values that replace the defaults, in the form that
+//! `--set` takes. A preset sets nothing else, so everything that a preset does can be seen and
+//! undone knob by knob.
 
 pub mod alias;
 #[cfg(test)]

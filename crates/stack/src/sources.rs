@@ -59,7 +59,7 @@ impl SourceCounts {
         self.sources.heap_bytes() + self.by_ip.heap_bytes()
     }
 
-    /// Returns the slot of `ip` if it has reached its bound.
+    /// Returns the slot of `ip` if the count of `ip` has reached its bound.
     pub(crate) fn full(&self, ip: IpAddr) -> Option<u32> {
         self.find(source_of(ip))
             .filter(|index| self.sources[*index].has >= self.most_each)

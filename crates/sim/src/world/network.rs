@@ -412,8 +412,8 @@ impl World {
         address_of(host, Family::V4)
     }
 
-    /// Returns the address of `host` for the flows that are added now. Adds it to the host's stack
-    /// if it is an IPv6 address.
+    /// Returns the address of `host` for the flows that are added now. An IPv6 address is also
+    /// added to the host's stack.
     pub(super) fn address_in_use(&mut self, host: HostId) -> IpAddr {
         let address = address_of(host, self.family);
         if self.family == Family::V6 {
@@ -542,7 +542,8 @@ pub(super) fn address_of(host: HostId, family: Family) -> IpAddr {
     }
 }
 
-/// The frame with which a peer tells a host its MAC address. Both arrays have the host first.
+/// The frame with which a peer tells a host the peer's MAC address. In both arrays, the host comes
+/// first and the peer second.
 fn arp_reply(macs: [MacAddress; 2], addresses: [Ipv4Addr; 2]) -> Vec<u8> {
     let ([own_mac, their_mac], [own, theirs]) = (macs, addresses);
     let answer = ArpPacket {
@@ -558,8 +559,8 @@ fn arp_reply(macs: [MacAddress; 2], addresses: [Ipv4Addr; 2]) -> Vec<u8> {
     frame
 }
 
-/// The frame with which a peer asks a host for its MAC address. It contains the peer's own MAC
-/// address. Both arrays have the host first.
+/// The frame with which a peer asks a host for its MAC address. The frame contains the peer's own
+/// MAC address. In both arrays, the host comes first and the peer second.
 fn solicitation(macs: [MacAddress; 2], addresses: [Ipv6Addr; 2]) -> Vec<u8> {
     let [own, theirs] = addresses;
     let message = NeighbourMessage::Solicitation {

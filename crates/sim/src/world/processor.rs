@@ -5,7 +5,7 @@
 //! Between two received frames, the stack sends one frame if it has one, so many received frames in
 //! a row do not delay the ACKs. The stack reads a received frame only after the processor time of
 //! this frame has passed. A frame that the stack made goes to the link only after the processor
-//! time of the made frame has passed.
+//! time of that frame has passed.
 
 use fullpipe_pool::Duration;
 
@@ -89,7 +89,7 @@ impl World {
     }
 
     /// Lets the stack read the frame that the device handed up, and make at most one frame. Returns
-    /// true if the stack did at least one of the two.
+    /// true if the stack read or made a frame, or has more work.
     fn one_turn(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let turned = self.turn(id)?;
         let making = self.hosts[id.0].device.making();

@@ -51,9 +51,9 @@ impl World {
             self.hosts[id.0].spoke_other = Some(self.now);
             return Ok(());
         }
-        // Skip some checks if the stack ever ran out of range records and merged sent ranges:
-        // the stack then counts more bytes as in flight than the ACKs show, and the checkers
-        // cannot compute its count.
+        // Skip some checks if the stack ever ran out of range records and merged sent ranges: the
+        // stack then counts more bytes as in flight than the ACKs show, and the checkers cannot
+        // compute this number.
         let knows_all =
             host.stack.sent_ranges_refused() + host.stack.sent_ranges_each_refused() == 0;
         let frames = host.device.made_since(waiting);

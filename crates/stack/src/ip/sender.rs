@@ -149,8 +149,9 @@ impl IpSender {
     /// at [`header_len`](Self::header_len), and returns the length of the packet. Only the payload
     /// of a super-segment (a frame that the device cuts into segments) may exceed `max_payload`.
     ///
-    /// # Panics Panics if `packet` is too short, if the payload is too long for any IP packet, or
-    /// if source and destination are of different families.
+    /// # Panics
+    /// Panics if `packet` is too short, if the payload is too long for any IP packet, or if source
+    /// and destination are of different families.
     pub(crate) fn write_header(
         &mut self,
         packet: &mut [u8],

@@ -25,8 +25,8 @@ impl Stack {
     /// packets to it, answers ARP requests or neighbour solicitations for it, and can send from it.
     /// Packets to the hosts of its network need no gateway. The first IPv6 address of an Ethernet
     /// interface also adds the link-local address, which the knob does not count. With
-    /// `ip.autoconfiguration`, an IPv6 address is tentative at first: it is used once no other host
-    /// has answered for it.
+    /// `ip.autoconfiguration`, an IPv6 address is tentative at first: the host uses it only when it
+    /// is clear that no other host has it.
     ///
     /// # Errors
     /// Returns [`AddressError::Full`], [`Exists`](AddressError::Exists), or

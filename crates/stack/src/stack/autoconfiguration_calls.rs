@@ -38,8 +38,8 @@ impl Stack {
         self.autoconfiguration.duplicate()
     }
 
-    /// Returns true if the preferred lifetime of `address` is over, so that new connections use another
-    /// address if there is one. RFC 4862 §5.5.4.
+    /// Returns true if the preferred lifetime of `address` is over. New connections then use
+    /// another address, if there is one. RFC 4862 §5.5.4.
     pub fn is_deprecated(&self, address: IpAddr) -> bool {
         self.routes.addresses().is_deprecated(address)
     }
@@ -53,8 +53,7 @@ impl Stack {
     /// Replaces the key from which this host's IPv6 addresses are formed (RFC 7217). By default the
     /// key follows from the secret given to [`new`](Self::new), so the addresses change at each
     /// start. If the application keeps a key, the addresses stay the same. Call this before the
-    /// first
-    /// [`on_timeouts`](Self::on_timeouts).
+    /// first [`on_timeouts`](Self::on_timeouts).
     pub fn set_identifier_key(&mut self, key: [u8; 16]) {
         let addresses = self.routes.addresses_mut();
         self.autoconfiguration.set_identifier_key(key, addresses);

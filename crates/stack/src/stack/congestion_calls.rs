@@ -11,10 +11,10 @@ use super::Stack;
 impl Stack {
     /// Adds a congestion control algorithm under `name`.
     ///
-    /// Calls `make` once for each connection that the stack can have (knob
-    /// `stack.connections`). A connection that chooses the algorithm takes one of
-    /// these instances, calls its [`start`](CongestionControl::start), and gives
-    /// it back at its end, so that opening a connection allocates nothing.
+    /// Calls `make` once for each connection that the stack can have (knob `stack.connections`). A
+    /// connection that chooses the algorithm takes one of these instances, calls its
+    /// [`start`](CongestionControl::start), and gives the instance back when the connection ends.
+    /// Opening a connection therefore allocates nothing.
     ///
     /// Returns the value by which [`set_default_congestion`],
     /// [`Tuning::congestion`](crate::Tuning::congestion) and

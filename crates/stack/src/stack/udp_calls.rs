@@ -26,7 +26,8 @@ impl Stack {
     /// Opens a socket that receives the datagrams to `ip` for which no other socket is bound,
     /// whatever their port. The unspecified address stands for every address of this host, or, with
     /// the knob `ip.accept_any`, for every address that a host can have. [`UdpReceived::to`] is the
-    /// original destination, and [`udp_send_from`](Self::udp_send_from) answers from it.
+    /// original destination, and [`udp_send_from`](Self::udp_send_from) can answer from that
+    /// address.
     ///
     /// # Errors
     /// Returns [`UdpError::AddressNotOurs`], [`AddressInUse`](UdpError::AddressInUse) or

@@ -396,8 +396,8 @@ impl TcpLayer {
         }
     }
 
-    /// Processes an ACK of a sequence number that this handshake did not send. An earlier
-    /// SYN of the same peer may have been answered with a cookie.
+    /// Processes an ACK of a sequence number that this handshake did not send. An earlier SYN of
+    /// the same peer may have been answered with a cookie, which this ACK then returns.
     fn on_unexpected_ack(
         &mut self,
         index: u32,

@@ -1,5 +1,5 @@
-//! Tests of paths whose MTU is smaller than the MTU of their ends. The smaller MTU lasts for ever
-//! or for a limited time, with and without ICMP messages.
+//! Tests of paths whose MTU is smaller than the MTU of the hosts' devices. The smaller MTU lasts
+//! for ever or for a limited time, with and without ICMP messages.
 
 use fullpipe_wire::{ChecksumPolicy, EthernetHeader, Ipv4Header};
 

@@ -161,8 +161,8 @@ fn packet_of(
 /// Returns the packet of a reassembled datagram, whose payload may begin with extension headers.
 ///
 /// # Errors
-/// Returns the reason to discard the packet. No problem is reported, because its offset would be
-/// in a reassembled packet, which nobody has sent.
+/// Returns the reason to discard the packet. No problem is reported to the sender: a report has the
+/// offset of the problem in the packet, and nobody has sent the reassembled packet.
 fn whole_packet(whole: Reassembled<'_>, from: (MacAddress, bool)) -> Result<Packet<'_>, Discard> {
     let IpHeader::V6(header) = whole.header else {
         return Err(Discard::IpBadVersion);

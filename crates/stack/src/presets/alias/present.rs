@@ -25,9 +25,9 @@ impl Alias {
         self.value_for(config, &config.get(knob)?)
     }
 
-    /// Returns the alias's value that gives its knob the value `wanted`, rounded up to a
-    /// value that the system can express; other knobs are as in `config`. `None` if there
-    /// is no such value.
+    /// Returns the alias's value that gives its knob ([`Meaning::Bounds`]: the knob of the maximum)
+    /// the value `wanted`, rounded up to a value that the system can express. Other knobs are as in
+    /// `config`. `None` if there is no such value.
     pub fn value_for(&self, config: &Config, wanted: &str) -> Option<String> {
         let number = || wanted.parse::<u64>().ok();
         let knob = |name| config.get(name)?.parse::<u64>().ok();

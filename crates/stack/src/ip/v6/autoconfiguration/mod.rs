@@ -465,8 +465,8 @@ impl State {
                     if lease.duplicates < MOST_TRIES {
                         let next = self.identifiers.address(ip, lease.duplicates);
                         let subnet = host_address(next, 128);
-                        // The application may have added the same address. The address then does
-                        // not belong to the prefix.
+                        // The application may have added the same address. This call then fails,
+                        // and the lease gets no address.
                         let added = addresses.add_tentative(subnet, next, Origin::Prefix);
                         lease.ip = added.is_ok().then_some(next);
                     }

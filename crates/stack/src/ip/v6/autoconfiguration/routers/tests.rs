@@ -1,4 +1,4 @@
-//! Tests of the choice among default routers, and of the bound of their list.
+//! Tests of the choice among default routers, and of the largest length of the list.
 
 use super::*;
 
