@@ -110,9 +110,9 @@ pub struct TxMeta {
 ///
 /// [`turn`](crate::turn()) calls [`receive`](Self::receive) until it returns `None` or the budget
 /// of the turn (knob `stack.turn_budget`) is used up, then [`lend`](Self::lend) and
-/// [`send`](Self::send) in pairs until nothing is left to send or `lend` returns `None`, then
-/// [`flush`](Self::flush). No call blocks. A device that loses a frame reports nothing: transports
-/// repair losses.
+/// [`send`](Self::send) in pairs until nothing is left to send, `lend` returns `None` or the budget
+/// is used up, then [`flush`](Self::flush). No call blocks. A device that loses a frame reports
+/// nothing: transports repair losses.
 pub trait Device {
     /// Returns the capabilities of the device; the same at each call.
     fn capabilities(&self) -> Capabilities;

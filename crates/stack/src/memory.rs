@@ -18,8 +18,8 @@ pub struct MemoryPart {
 
 impl Stack {
     /// Returns the memory of each part of the stack. The first part is the content of the pool's
-    /// blocks; all others are the memory beside the pool. The last part is the [`Stack`] itself, and
-    /// all others are on the heap.
+    /// blocks; all later parts are memory beside these blocks. The last part is the [`Stack`]
+    /// itself; all earlier parts are on the heap.
     pub fn memory(&self) -> Vec<MemoryPart> {
         let [blocks, links, ranges] = self.pool.heap_bytes();
         let below = [

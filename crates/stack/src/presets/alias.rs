@@ -191,7 +191,7 @@ fn whole_number(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
-/// Reads a switch as its system writes it, or as a knob does.
+/// Reads a switch as its system writes it, or as a knob is written.
 fn switched(text: &str, on: &str, off: &str) -> Option<bool> {
     let text = text.trim();
     if text == on {

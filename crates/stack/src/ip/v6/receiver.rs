@@ -109,8 +109,9 @@ impl IpReceiver {
             if header.src.is_unspecified() && chain.protocol != Protocol::Icmpv6 {
                 return Err(Discard::IpBadSource);
             }
-            // Give a fragmented message hop limit 0, which makes a message of neighbour discovery
-            // invalid: none may have a fragment header. RFC 6980 §5.
+            // Give a packet that has a fragment header, although it is the only fragment, the hop
+            // limit 0. A message of neighbour discovery in it is then invalid: such messages must
+            // have no fragment header (RFC 6980 §5).
             let hop_limit = match chain.is_only_fragment {
                 true => 0,
                 false => header.hop_limit,

@@ -179,8 +179,8 @@ impl Prefixes {
         self.forget_empty(false);
     }
 
-    /// Deprecates the addresses whose preferred lifetime is over, and removes networks of the link.
-    /// Returns true if an address or a network changes.
+    /// Deprecates the addresses whose preferred lifetime is over, and removes the networks of the
+    /// link whose lifetime is over. Returns true if an address or a network changes.
     pub(super) fn expire(&mut self, addresses: &mut Addresses, now: Instant) -> bool {
         let mut has_changed = false;
         for entry in &mut self.0 {
