@@ -1,9 +1,9 @@
 //! A hierarchical timer wheel.
 //!
-//! Rule: each index has at most one deadline. Setting, cancelling and finding the next take
-//! constant time. A timer never expires early, and expires at most one tick (1.024 µs) late. Timers
-//! of the same tick expire in an unspecified order, which is the same for the same calls. The
-//! caller decides what a timer is for.
+//! Rule: each index has at most one deadline. Setting a deadline, cancelling it and finding the
+//! next one take constant time. A timer never expires early, and expires at most one tick (1.024
+//! µs) late. Timers of the same tick expire in an unspecified order, which is the same for the same
+//! calls. The caller decides what a timer is for.
 //!
 //! Level *l* has 64 slots of 64^l ticks. The deadline of an index is compared with the wheel's time
 //! in groups of six bits. The index lies on the level of the highest group that differs, so each

@@ -1,7 +1,8 @@
 //! Tests of a stack that receives packets to every address, with an application that decides about
 //! each SYN.
 //!
-//! Rule: memory stays within the tables of the configuration, for any number of destinations.
+//! Rule: for any number of destinations, memory stays within the table sizes that the configuration
+//! sets.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -55,7 +56,8 @@ fn next_request(pair: &mut Pair, listener: ListenerId) -> Option<TcpRequest> {
     pair.b.stack.tcp_next_request(listener, now).unwrap()
 }
 
-/// Connects A to port 443 of a far host, and takes the request from B.
+/// Connects A to port 443 of a far host. Returns B's listener, A's connection and the request: the
+/// SYN about which B's application decides.
 fn asked(pair: &mut Pair) -> (ListenerId, ConnectionId, TcpRequest) {
     let listener = listen(pair, true);
     let client = pair.connect(Side::A, SocketAddr::from((FAR, 443)));

@@ -66,7 +66,7 @@ fn trace(
     (seen.take(), counters.join("\n"))
 }
 
-/// Returns the knobs of tests with these changes.
+/// Returns the knobs of the tests, with `changes` applied.
 fn with(changes: &[(&str, &str)]) -> Config {
     let mut config = config();
     for (name, value) in changes {
@@ -167,8 +167,8 @@ fn fragments(frame: &[u8]) -> Vec<Vec<u8>> {
     vec![piece(&frame[34..last], more), piece(&frame[last..], place)]
 }
 
-/// B receives six frames of `len` bytes of payload in one turn, after `change` has edited them.
-/// Returns the bytes that B reads, and B's counters.
+/// B receives six frames in one turn. Each has `len` bytes of payload, and `change` has edited
+/// each. Returns the bytes that B reads, and B's counters.
 fn received(len: usize, change: fn(usize, &mut Vec<u8>)) -> (usize, String) {
     let mut config = config();
     config.tcp.timestamps = false;

@@ -275,8 +275,9 @@ fn a_large_window_becomes_small_as_an_idle_peer_uses_it_and_stays_useful() {
     crowd.close();
 }
 
-/// A peer that has sent little may send a full segment next. The peer has seen a large window, so
-/// it does not send a part of the segment into a smaller window before the persist timer expires.
+/// After small requests, B's window must still have room for a full segment. Into a window smaller
+/// than a segment, a peer that has seen a large window would send nothing before its persist timer
+/// expires.
 #[test]
 fn a_window_that_small_requests_made_small_still_takes_a_full_segment() {
     let mut crowd = Crowd::open(1_000, AT_ONCE, &[]);
@@ -310,7 +311,7 @@ fn peers_that_do_not_read_leave_memory_for_the_answers_to_all_others() {
     crowd.pair.pass(PAUSE);
     let strangers = 100;
     for index in strangers..CONNECTIONS {
-        // A reads none of this payload, and its receive buffers are 1,024 bytes.
+        // A reads none of this payload, and each of A's receive buffers has 1,024 bytes.
         for stranger in 0..strangers {
             crowd
                 .pair

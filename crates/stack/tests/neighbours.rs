@@ -121,7 +121,7 @@ struct Lan {
     /// Stations below this number answer ARP requests, and SYNs.
     answering: u32,
     requests: u32,
-    /// Segments that reached the station they were for, by station.
+    /// Segments that reached their destination, each with the number of the destination station.
     delivered: Vec<(u32, TcpHeader)>,
 }
 
@@ -483,8 +483,9 @@ fn a_short_keepalive_time_does_not_busy_wait_for_a_neighbour() {
     assert!(turns < 300, "{turns} turns in a second");
 }
 
-/// The last cache entry may be in use for a datagram that an unknown host caused. The last ACK of a
-/// connection in TIME-WAIT evicts the entry.
+/// A datagram may occupy the last cache entry, and an unknown host can cause such a datagram. The
+/// ACK of a connection in TIME-WAIT therefore evicts the datagram's entry, as a lookup of an open
+/// connection does.
 #[test]
 fn an_ack_in_time_wait_is_no_datagram_to_the_neighbour_cache() {
     let mut lan = Lan::new(&[("arp.entries", "2")], 10);

@@ -25,7 +25,8 @@ use fullpipe_wire::{
 use port::Port;
 
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-/// The client, or the resolver's server. The attacker forges this source address.
+/// Address of the victim: the client, or the server that the resolver asks. The attacker forges
+/// packets with this source address.
 const VICTIM: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const PORT: u16 = 80;
 const CLOSED: u16 = 81;
@@ -210,8 +211,8 @@ fn an_attacker_that_crowds_the_accounts_guesses_ports_no_better_than_chance() {
     for trial in 0..TRIALS {
         scene.now += Duration::from_secs(10);
         let is_right = trial % 2 == 0;
-        // Other source addresses use two thirds of the 1,000 accounts of the rate limit, each of
-        // which serves one source.
+        // The rate limit has 1,000 accounts and assigns each source address a random one. The 1,000
+        // other sources therefore use about two thirds of the accounts.
         let crowd = (0..1_000).map(|n| probe(Ipv4Addr::from_bits(0x0a05_0000 + n), 9));
         scene.exchange(crowd);
         let port = if is_right { right } else { right + 1 };

@@ -162,7 +162,8 @@ fn a_deprecated_address_opens_no_connection_and_an_invalid_one_ends_them() {
     let [first, second] = own[..] else {
         panic!("{own:?}")
     };
-    // The longest common prefix decides while both addresses are preferred.
+    // While both addresses are preferred, the longest common prefix decides which one is the
+    // source.
     let near = Ipv6Addr::from_bits(PREFIX.to_bits() | 77);
     assert_eq!(host.source(near), Some(first.into()));
     let local = SocketAddr::from((first, 0));
@@ -373,7 +374,8 @@ fn a_duplicate_is_given_up_and_another_address_formed() {
     host.pass(Duration::from_secs(3));
     assert_eq!(host.link_local(), Some(second));
     assert_eq!(host.stack.counters().discarded(Discard::NdDuplicate), 1);
-    // Repeat the duplicate for an address of a prefix, until the host forms no more addresses.
+    // Now each address that the host forms from a prefix is a duplicate, until the host forms no
+    // more addresses.
     host.advertise(&Advertisement {
         options: &[prefix(PREFIX, 0xc0, 3_600, 1_800)],
         ..Advertisement::default()

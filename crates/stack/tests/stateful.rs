@@ -16,8 +16,8 @@ fn worlds_of_random_scripts_break_no_rule() {
 
 #[test]
 fn worlds_that_broke_a_rule_break_none_now() {
-    // The causes were a window probe and a reset that waited for a vanished neighbour, a short
-    // keepalive time, and a write that did not fit into the remaining part of a block.
+    // The causes were: a window probe that waited for a vanished neighbour, a reset that waited for
+    // one, a short keepalive time, and a write that did not fit into the remaining part of a block.
     for seed in [1296, 1604, 2025, 7219] {
         live(&script_of(seed));
     }

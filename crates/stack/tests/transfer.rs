@@ -325,7 +325,7 @@ fn many_connections_in_a_tiny_pool_all_complete() {
 }
 
 /// The window takes two of three blocks. One block is left for the writer, and the stack accepts
-/// each of its writes whole.
+/// each of the writer's writes whole.
 #[test]
 fn whole_writes_with_one_block_are_all_taken() {
     let mut config = config();

@@ -291,7 +291,7 @@ fn the_question_for_a_free_address_is_answered_to_all() {
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].0.dst, Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1));
     assert_eq!(sent[0].0.hop_limit, 255);
-    // A probe has no MAC address in it. RFC 4861 §7.1.1.
+    // A probe for a duplicate address must not contain the sender's MAC address. RFC 4861 §7.1.1.
     assert!(answers(&mut pair, &probe(Some(MAC_A))).is_empty());
     assert_eq!(pair.b.stack.counters().discarded(Discard::NdInvalid), 1);
 }
@@ -490,7 +490,8 @@ fn an_only_fragment_is_a_packet_of_its_own() {
     let request = request(100);
     let (first, _) = request.split_at(56);
     assert!(answers(&mut pair, &fragment(3, 0, true, first)).is_empty());
-    // RFC 6946: the fragment above is not disturbed, and the packet is complete.
+    // RFC 6946: a fragment that is a whole packet is answered at once, and does not disturb the
+    // fragment above, which has the same identification.
     let sent = answers(&mut pair, &fragment(3, 0, false, &request));
     assert_eq!(sent.len(), 1);
     let sent = answers(&mut pair, &fragment(3, 56, false, &request[56..]));

@@ -22,7 +22,8 @@ pub enum ConnectionError {
 pub enum SettingError {
     /// The value is outside the legal range.
     OutOfRange {
-        /// Name of its knob or, without a knob, of its field in [`Tuning`](crate::Tuning).
+        /// Name of the setting's knob or, without a knob, of the setting's field in
+        /// [`Tuning`](crate::Tuning).
         setting: &'static str,
         /// Smallest legal value.
         least: u64,

@@ -10,10 +10,12 @@ use fullpipe_pool::{Duration, Instant};
 /// Smallest segment in bytes: in a smaller one headers would outweigh payload.
 const SMALLEST: u32 = 64;
 
-/// Size in bytes below which segments are not reduced to get more of them.
+/// Approximate size in bytes down to which [`even_fit`] makes segments smaller to get more than two
+/// of them.
 const WORTHWHILE: u32 = 256;
 
-/// With more segments than this in a buffer, the part that they leave unused is insignificant.
+/// If more segments than this number fit into a buffer, the part that they leave unused is
+/// insignificant.
 const MANY: u32 = 64;
 
 /// Counterpart of [`MANY`] for the segments that the peer sends. The number is smaller, because the

@@ -55,7 +55,7 @@ impl TcpLayer {
         host.events.forget_accept(index);
     }
 
-    /// Returns the connection that waited longest in listener `index`.
+    /// Removes and returns the connection that waited longest in the backlog of listener `index`.
     pub(crate) fn accept(&mut self, index: u32, host: &mut HostContext<'_>) -> Option<u32> {
         let connection = self.listeners.take(index)?;
         self.slots[connection].attachment = Attachment::Application;

@@ -3,8 +3,9 @@
 //!
 //! Rule: an orphan may not starve other connections. If there are too many, the oldest is aborted.
 //! If stalled orphans hold more than their share of memory while other connections are refused
-//! memory, the orphan that has stalled longest is aborted. Age and memory are kept up to date, so
-//! no table is searched. The knob `tcp.orphan_retries` bounds the retransmissions of an orphan.
+//! memory, the orphan that has stalled longest is aborted. The order by age and the sum of memory
+//! are updated with each change, so no table is searched. The knob `tcp.orphan_retries` bounds the
+//! retransmissions of an orphan.
 
 use alloc::vec::Vec;
 
@@ -23,7 +24,7 @@ pub(crate) enum Orphan {
     Finishing,
     /// The orphan's peer has acknowledged nothing for R1 timeouts or probes (knob `tcp.retries1`).
     Stalled {
-        /// Blocks held by the orphan or promised to it.
+        /// Blocks of packet memory that the orphan holds or has reserved.
         blocks: u32,
     },
 }

@@ -36,7 +36,7 @@ impl OwnerNumbers {
         }
     }
 
-    /// Returns the count of numbers; every number is below it.
+    /// Returns the number of owners that there can be. Owners have the numbers below this one.
     pub(super) const fn count(self) -> u32 {
         self.connections + self.handshakes + self.time_waits
     }

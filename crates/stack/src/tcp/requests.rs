@@ -30,8 +30,9 @@ impl TcpLayer {
     }
 
     /// Carries out the decision about the SYN `key`: makes the answer due, or forgets the SYN if
-    /// `decision` is [`Decision::Pending`]. Returns the tuple, the sequence number of the SYN and
-    /// the MAC address of its sender; `None` if the request has ended.
+    /// `decision` is [`Decision::Pending`] or the listener is closed. Returns the tuple, the
+    /// sequence number of the SYN and the MAC address of its sender; `None` if the request has
+    /// ended or the listener is closed.
     pub(crate) fn decide(
         &mut self,
         key: Key,

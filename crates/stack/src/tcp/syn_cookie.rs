@@ -99,8 +99,8 @@ impl SynSummary {
         scale | sack | ecn
     }
 
-    /// Decodes the contents from the `size` in the sequence number and the
-    /// timestamps of the ACK.
+    /// Decodes the contents from `size`, which the sequence number carried, and from the timestamps
+    /// of the ACK.
     fn restore(irs: SeqNum, size: u32, ack: &Segment<'_>) -> Self {
         let stamps = ack.options.timestamps;
         let kept = stamps.map_or(NO_SCALE, |stamps| stamps.echo & STAMP_MASK);
@@ -193,9 +193,9 @@ impl SynCookies {
     }
 
     /// Returns the contents of the SYN if `ack` carries a valid cookie. Eight sequence numbers are
-    /// valid for one SYN, each for another MSS. The peer may choose its MSS anyway, so the peer
-    /// gains nothing. If the ACK was lost, a keepalive or window probe is accepted in its place,
-    /// although its sequence number is one lower.
+    /// valid for one SYN, each for another MSS. A peer that returns another of the eight numbers
+    /// only changes its own MSS, which it may choose anyway. If the ACK was lost, a keepalive or
+    /// window probe is accepted in its place, although its sequence number is one lower.
     pub(crate) fn verify(
         &self,
         tuple: &FourTuple,

@@ -70,7 +70,7 @@ impl TimeWaitTable {
         self.entries.heap_bytes() + self.by_age.heap_bytes() + self.due.heap_bytes()
     }
 
-    /// Returns true if the table has room for no entry (knob `stack.time_wait_entries` is 0).
+    /// Returns true if the table can never hold an entry (knob `stack.time_wait_entries` is 0).
     pub(crate) fn is_off(&self) -> bool {
         self.entries.capacity() == 0
     }

@@ -3,8 +3,8 @@
 //!
 //! Rule: each entry of the neighbour cache has a list of the connections that wait for this
 //! neighbour. A resolved neighbour therefore wakes only the connections in its own list, and
-//! waiting connections cost nothing. Connections for whose neighbour the cache had no room wait in
-//! one further list, first in, first out. Nothing is sent from here.
+//! waiting connections cost nothing. If the cache has no room for a neighbour, the connections to
+//! this neighbour wait in one further list, first in, first out. This file sends nothing.
 
 use crate::queues::Queues;
 
@@ -13,7 +13,7 @@ mod tests;
 
 /// The queue of connections that may be polled.
 pub(crate) const READY: u32 = 0;
-/// The list of connections for whose neighbour the cache had no room.
+/// The list of connections that wait until the cache has room for their neighbour.
 const FOR_ROOM: u32 = 1;
 /// The list of the cache's first entry. The lists of all other entries follow in the order of the
 /// entries.

@@ -2,7 +2,7 @@
 //!
 //! Rule: this file has only values, and decides nothing.
 
-/// Use of a queue of datagrams.
+/// Length and bounds of a queue of datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UdpQueue {
     /// Datagrams in the queue.

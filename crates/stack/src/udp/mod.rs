@@ -31,7 +31,8 @@ use crate::{
 
 /// Index of the queue of sockets with datagrams to send.
 const SENDING: u32 = 0;
-/// The port of a socket that is bound to every port. No datagram is sent from or to port 0.
+/// Local port that marks a socket as bound to every port. Port 0 is free for this purpose, because
+/// no datagram is sent from or to it.
 const EVERY_PORT: u16 = 0;
 /// Marks the end of a bucket's chain of sockets.
 const NONE: u32 = u32::MAX;
@@ -255,7 +256,8 @@ impl UdpSockets {
         })
     }
 
-    /// Returns the use of the socket's queues and the number of datagrams that it dropped.
+    /// Returns the length and the bounds of the socket's queues, and the number of received
+    /// datagrams that the socket dropped.
     pub(crate) fn info(&self, id: UdpId) -> Result<UdpInfo, UdpError> {
         self.open(id)?;
         let buffers = &self.buffers[id.0.index as usize];
@@ -543,8 +545,9 @@ impl UdpSockets {
             .map(|(index, _)| index)
     }
 
-    /// Returns true if an open socket conflicts with a new one bound to `ip` and `port`. The
-    /// unspecified address of one version of IP leaves the other version free.
+    /// Returns true if an open socket conflicts with a new one bound to `ip` and `port`. A socket
+    /// at the unspecified address of one version of IP does not conflict with a socket at an
+    /// address of the other version.
     fn is_taken(&self, ip: IpAddr, port: u16) -> bool {
         let shares = |local: IpAddr| {
             let is_every = local.is_unspecified() || ip.is_unspecified();
@@ -581,7 +584,7 @@ impl UdpSockets {
 
 /// Returns true if a socket bound to `local` receives datagrams to `ip`: `local` has the address
 /// `ip`, or the unspecified address of the same version of IP. IPv4 addresses are compared as
-/// numbers, which is faster, because each datagram is compared with each socket of its port.
+/// numbers for speed: the address of each datagram is compared with each socket of its port.
 #[inline]
 fn receives(local: &SocketAddr, ip: IpAddr) -> bool {
     match (local, ip) {

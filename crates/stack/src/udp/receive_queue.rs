@@ -45,7 +45,8 @@ pub(super) struct ReceiveQueue {
 }
 
 impl ReceiveQueue {
-    /// Returns an empty queue for `datagrams` datagrams of `bytes` bytes together.
+    /// Returns an empty queue for at most `datagrams` datagrams and at most `bytes` bytes of
+    /// payload in total.
     pub(super) fn new(datagrams: u32, bytes: u32) -> Self {
         Self {
             payload: Stream::new(Holder::Datagram),

@@ -1,7 +1,8 @@
 //! Plays a script against one stack, in virtual time.
 //!
 //! Rule: time moves from deadline to deadline, and everything that the stack sends is compared in
-//! order. A segment that no line expects is a mistake at the next line. The script plays the peer.
+//! order. A segment that no line expects is reported as a mistake at the next line. The script
+//! plays the peer.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -23,14 +24,14 @@ use crate::segment::{Segment, Stamp};
 
 const OURS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-/// The port that the stack listens on, and that it connects to.
+/// The port on which the listening side waits: the stack or, if the stack connects, the peer.
 const SERVICE: u16 = 80;
-/// The port that the peer connects from.
+/// The port of a peer that connects.
 const PEER_PORT: u16 = 40_000;
 /// The peer's timestamp clock at the start of a script. It is not 0, so that 0 has no special
 /// meaning.
 const PEER_CLOCK: u32 = 1_000_000;
-/// Deadlines that may pass while a script waits for one line.
+/// Largest number of deadlines that may pass while a script waits for one line.
 const MOST_DEADLINES: usize = 100_000;
 
 /// A segment that the stack sent.
@@ -101,7 +102,8 @@ impl Sent {
     }
 }
 
-/// Knobs that keep scripts short: no options, pacing or probes, unless the script sets them.
+/// Knobs that keep scripts short: no options, pacing or probes, unless the script sets a knob to
+/// another value.
 const PLAIN: [(&str, &str); 10] = [
     ("tcp.timestamps", "false"),
     ("tcp.sack", "false"),

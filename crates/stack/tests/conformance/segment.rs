@@ -211,7 +211,8 @@ impl Segment {
     }
 }
 
-/// A number, also as a sum with powers of two: `2^31+5`, `1-2`. It wraps at 2^32.
+/// Parses a number or a sum, whose terms may be powers of two: `2^31+5`, `1-2`. The result wraps at
+/// 2^32.
 pub fn number(text: &str) -> Result<u32, String> {
     let mut total: i128 = 0;
     let mut sign = 1;

@@ -148,7 +148,7 @@ impl Lonely {
         self.pass(Duration::ZERO);
     }
 
-    /// Passes an ICMPv6 message to the host, which sends nothing yet.
+    /// Passes an ICMPv6 message to the host, without letting the host send an answer yet.
     pub fn arrive(&mut self, hop_limit: u8, (src, dst): (Ipv6Addr, Ipv6Addr), message: &[u8]) {
         let mut frame = vec![0; 14 + Ipv6Header::LEN];
         let station = match dst.is_multicast() {

@@ -217,8 +217,7 @@ impl Pair {
         }
     }
 
-    /// Runs one turn of each host and carries the frames. Returns true if there was a
-    /// frame.
+    /// Runs one turn of each host and carries the frames. Returns true if a frame was carried.
     pub fn step(&mut self) -> bool {
         let mut moved = false;
         for side in [Side::A, Side::B] {

@@ -2,9 +2,9 @@
 //! grow (RFC 7661).
 //!
 //! Rule: a stop of the sender by its congestion window counts for the rest of the round trip and
-//! for the next one. An ACK reports segments that left a round trip ago. Pacing and super-segments
-//! (segments that the device cuts) make the exact moment of a stop random. The caller decides which
-//! bound stopped the sender.
+//! for the next one. There are two reasons: an ACK reports segments that left a round trip ago, and
+//! pacing and super-segments (segments that the device cuts) make the exact moment of a stop
+//! random. The caller decides which bound stopped the sender.
 
 /// Stops of one connection by its congestion window in the last two round trips.
 #[derive(Clone, Copy, Debug, Default)]

@@ -12,8 +12,8 @@ use crate::{Allowance, Limit, SeqNum, limit::tightest, recovery::RecoveryPhase};
 
 impl Connection {
     /// Returns the tightest of the bounds on new payload, with the limit that this bound names.
-    /// While a lost range must leave first, the room is 0, and the limit is the limit of the
-    /// retransmission.
+    /// While a lost range must leave first, new payload has a room of 0 bytes, and the limit is the
+    /// limit of the retransmission.
     pub(super) fn send_allowance(&self, env: &Env<'_>) -> Allowance {
         if let Some(lost) = self.due_repair(env) {
             let repair = self.repair_allowance(&lost, env);

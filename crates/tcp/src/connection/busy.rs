@@ -10,7 +10,7 @@ const RUNS: u64 = 1 << 63;
 
 /// Clock of the busy time. The value of a stopped clock is the busy time so far. The value of a
 /// running clock is the flag [`RUNS`] and a difference: the present time minus the busy time. Both
-/// grow while the clock runs, so the difference stays the same.
+/// times grow while the clock runs, so the difference is constant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BusyClock(u64);
 

@@ -25,8 +25,9 @@ pub(super) struct EcnState {
 }
 
 impl EcnState {
-    /// Returns true if `syn` requests ECN and `config` allows it. A SYN that is itself ECN-capable
-    /// is refused, because the path has changed its ECN field.
+    /// Returns true if `syn` requests ECN and `config` allows it. If the packet of the SYN is
+    /// itself ECN-capable, the request does not count, because the path must have changed the ECN
+    /// field of the packet.
     pub(super) fn are_requested_by(syn: &Segment<'_>, config: &TcpConfig) -> bool {
         let both = syn.has(TcpFlags::ECE) && syn.has(TcpFlags::CWR);
         both && syn.ecn == Ecn::NotEct && config.ecn != EcnMode::Off

@@ -201,8 +201,8 @@ impl HalfOpen {
         inside || is_at_right_edge(segment, next + window)
     }
 
-    /// Returns true if `segment` acknowledges anything but this SYN-ACK, so that a reset
-    /// must answer it. RFC 9293 §3.10.7.4.
+    /// Returns true if `segment` acknowledges anything but this SYN-ACK. A reset must then answer
+    /// `segment`. RFC 9293 §3.10.7.4.
     pub fn refuses(&self, segment: &Segment<'_>) -> bool {
         segment.has(TcpFlags::ACK) && segment.ack != self.iss + 1
     }
@@ -223,7 +223,7 @@ fn syn_ack_flags(agreed: Agreed) -> TcpFlags {
     }
 }
 
-/// Returns the options of a SYN (those offered) or of a SYN-ACK (those agreed).
+/// Returns the offered options, for a SYN, or the agreed options, for a SYN-ACK.
 fn syn_options(
     offer: Offer,
     agreed: Option<Agreed>,

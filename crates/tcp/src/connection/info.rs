@@ -123,9 +123,9 @@ pub struct Info {
     pub zero_window_probes: u64,
     /// Time for which some payload, or FIN, was not acknowledged.
     pub busy: Duration,
-    /// Time and bytes by the sender's limit.
+    /// Time and bytes charged to each limit of the sender.
     pub limit: LimitClock,
-    /// Time and bytes by the receiver's limit.
+    /// Time and bytes charged to each limit of the receiver.
     pub receive_limit: ReceiveClock,
 }
 

@@ -1,7 +1,7 @@
 //! Stand-in for path MTU discovery in builds without the feature `path-mtu`.
 //!
-//! Rule: the interface is that of `mtu_probing.rs`, and nothing is discovered. Segments have the size
-//! that the first link carries, and routers may fragment their packets.
+//! Rule: this file has the interface of `mtu_probing.rs`, but discovers nothing. Segments have the
+//! size that the first link carries, and routers may fragment their packets.
 
 use super::{Connection, Env, IcmpError};
 use crate::{Limit, SegmentOut, SeqNum, send::PacketTooBig};

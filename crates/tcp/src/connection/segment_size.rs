@@ -31,8 +31,8 @@ impl Connection {
         self.pairs.cut(fitting, self.send.unsent()).clamp(1, mss)
     }
 
-    /// Returns the bytes that the send buffer could hold now if its first byte lay at the worst place
-    /// of a block.
+    /// Returns the bytes that the send buffer could hold now if the first byte lay at the worst
+    /// place in a block.
     fn payload_room(&self, env: &Env<'_>) -> u32 {
         let stream = &self.send.stream;
         let free = env.pool.room(stream.holder());

@@ -319,8 +319,8 @@ pub struct Ready {
     pub readable: bool,
     /// A write would accept at least one byte, or the connection has ended. After a blocked writer
     /// was notified, `writable` stays true until the writer's next write, even if the room is gone
-    /// by then. After a whole write was refused (knob `tcp.write_atomic`), this is false until the
-    /// whole write fits.
+    /// by then. After a whole write was refused (knob `tcp.write_atomic`), `writable` is false
+    /// until the whole write fits.
     pub writable: bool,
     /// The peer closed its direction; earlier payload may still be unread.
     pub peer_closed: bool,

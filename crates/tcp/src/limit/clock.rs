@@ -6,7 +6,8 @@ use fullpipe_pool::{Duration, Instant};
 
 use super::Reason;
 
-/// Time and bytes by the first `N` reasons. The times add up to the clock's age exactly.
+/// Time and bytes charged to each of the first `N` reasons. The times add up to the clock's age
+/// exactly.
 #[derive(Clone, Debug)]
 pub struct Clock<R: Reason, const N: usize> {
     current: R,

@@ -1,6 +1,6 @@
 //! The clock of a build without the feature `limit-clock`: it stores only the current reason.
 //!
-//! Rule: the interface is that of `clock.rs`; each time and each number of bytes is 0.
+//! Rule: this file has the interface of `clock.rs`, but each time and each number of bytes is 0.
 
 use fullpipe_pool::{Duration, Instant};
 

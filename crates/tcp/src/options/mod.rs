@@ -106,8 +106,8 @@ impl Agreed {
     }
 }
 
-/// Returns the smallest shift count with which a window of `buffer` bytes,
-/// rounded up to the next unit, fits the field.
+/// Returns the smallest shift count, at most [`MAX_WINDOW_SCALE`], with which the window field can
+/// express `buffer` bytes, rounded up to the next unit.
 fn scale_for(buffer: u32) -> u8 {
     let mut scale = 0;
     while scale < MAX_WINDOW_SCALE && u64::from(buffer) + (1 << scale) - 1 > 0xffff << scale {

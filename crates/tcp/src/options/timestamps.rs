@@ -61,7 +61,7 @@ impl TimestampClock {
             && now.since(self.ts_recent_at) < TS_RECENT_VALID
     }
 
-    /// Sets TS.Recent to `value`, unless it is older. RFC 7323 §4.3; the caller
+    /// Sets TS.Recent to `value`, unless `value` [is old](Self::is_old). RFC 7323 §4.3; the caller
     /// checks SEG.SEQ ≤ Last.ACK.sent.
     pub fn remember(&mut self, value: u32, now: Instant) {
         if !self.is_old(value, now) {

@@ -75,8 +75,8 @@ impl AckPolicy {
         self.pending = self.pending.saturating_add(bytes);
         let young = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
-        // Count a last segment that is smaller than a full one, too, because no sender fills every
-        // segment completely.
+        // The last of the `every` segments may be smaller than a full segment, because no sender
+        // fills every segment completely.
         let many = self.pending > full.saturating_mul(every - 1);
         let starving = window_left < full || self.pending >= window / 2;
         if young || many || starving {

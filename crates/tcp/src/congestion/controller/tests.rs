@@ -186,9 +186,9 @@ fn marks_keep_the_queue_short_without_a_drop() {
 fn an_application_that_writes_little_does_not_make_the_window_grow() {
     for algorithm in CongestionAlgorithm::ALL.iter().copied() {
         let mut world = World::with(Path::wide(), algorithm);
-        // The application writes a tenth of the link's rate, which keeps 50,000 bytes in flight. To
-        // these are added the bytes that queued while the initial window was too small. Slow start
-        // ends at twice the sum.
+        // The application writes a tenth of the link's rate, which keeps 50,000 bytes in flight.
+        // The bytes that queued while the initial window was too small are in flight, too. Slow
+        // start ends at twice the sum of these two amounts.
         world.flows[0].source = Some(1_250_000);
         world.run(Duration::from_secs(20));
         let flow = &world.flows[0];

@@ -171,8 +171,8 @@ fn a_range_that_was_overtaken_still_gives_a_sample() {
     assert_eq!((sample.rtt_us, sample.newly_acked), (Some(42_000), MSS));
 }
 
-/// draft-ietf-ccwg-bbr-06 §4.1.2.3: P is the range that left last of those that an ACK
-/// reports.
+/// draft-ietf-ccwg-bbr-06 §4.1.2.3: P, which gives the sample, is the range that left last among
+/// the ranges that an ACK reports.
 #[test]
 fn the_range_that_left_last_gives_the_sample_of_an_ack() {
     let mut estimator = DeliveryRate::new();

@@ -71,7 +71,8 @@ pub struct Flow {
     next: u64,
     highest_delivered: u64,
     recover: Option<u64>,
-    /// Congestion control has responded to all losses of segments before this one.
+    /// Segment number: congestion control has responded to all losses of segments with lower
+    /// numbers.
     answered: u64,
     srtt_us: u32,
     min_rtt_us: u32,
@@ -136,7 +137,7 @@ impl Flow {
         self.in_flight_sum / self.acks.max(1)
     }
 
-    /// Returns the time at which the application has written another segment.
+    /// Returns the time at which the application will have written the next whole segment.
     fn next_write(&self) -> Option<Instant> {
         let nanos = (self.next + 1) * u64::from(MSS) * 1_000_000_000;
         Some(Instant::from_nanos(nanos / self.source?))

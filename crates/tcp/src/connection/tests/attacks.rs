@@ -118,8 +118,8 @@ fn an_icmp_error_counts_only_when_it_quotes_something_in_flight() {
     assert_eq!(pair.states()[CLIENT], TcpState::Established);
 }
 
-/// An attacker who knows the sequence numbers cannot make segments small while
-/// larger ones arrive. RFC 5927 §7.2.
+/// An attacker who knows the sequence numbers cannot make segments small while larger segments are
+/// acknowledged. RFC 5927 §7.2.
 #[test]
 fn a_packet_too_big_message_is_deferred_while_larger_segments_are_acknowledged() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());

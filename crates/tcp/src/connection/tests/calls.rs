@@ -23,7 +23,8 @@ fn a_direction_closed_before_the_handshake_ends_takes_no_payload() {
     assert!(server.writable && server.readable && server.peer_closed);
 }
 
-/// A program that polls would otherwise repeat the write for ever, without a wait.
+/// If the connection counted as writable earlier, a program that polls would repeat the refused
+/// write again and again, without a wait.
 #[test]
 fn after_a_refused_whole_write_a_connection_is_writable_when_all_of_it_fits() {
     let config = TcpConfig {

@@ -141,7 +141,7 @@ fn a_challenge_in_syn_received_carries_the_timestamp_that_was_agreed() {
     }
 }
 
-/// Every advertised byte is backed, wherever in a block the first one lies.
+/// Memory backs every advertised byte, wherever in a block the first byte lies.
 #[test]
 fn scarce_memory_is_advertised_to_the_last_block() {
     let config = TcpConfig {

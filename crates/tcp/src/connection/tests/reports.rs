@@ -63,7 +63,8 @@ fn the_trace_has_every_kind_of_event_of_a_transfer_with_losses() {
     }
 }
 
-/// RFC 7323 §2.2: the window in bytes is the field, shifted by the scale of its sender.
+/// RFC 7323 §2.2: the window in bytes is the window field, shifted by the scale of the segment's
+/// sender.
 #[test]
 fn both_traces_give_the_window_of_a_segment_in_bytes() {
     let config = TcpConfig {

@@ -211,7 +211,8 @@ fn a_frame_of_one_segment_is_not_cut() {
     }
 }
 
-/// Three segments leave in place of a pair, and only segments with payload count.
+/// To restore pairs of segments that the peer's ACKs split, three segments leave in place of a
+/// pair. Only segments with payload count as these three.
 #[test]
 fn acks_do_not_count_as_segments_of_a_pair() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());

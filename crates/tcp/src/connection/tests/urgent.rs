@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// More than half of the sequence space, so that a number that is behind seems to be ahead.
+/// More than half of the sequence space, so that a sequence number this far behind seems to be
+/// ahead.
 const FAR: u32 = (1 << 31) + 1_000;
 
 #[test]
@@ -14,8 +15,7 @@ fn an_acknowledged_urgent_byte_is_not_announced_again_after_2_gib() {
         connection.set(urgent, env).expect("a legal value")
     });
     pair.run_for(Duration::from_secs(1));
-    // The numbers advance as if `FAR` bytes had been sent and acknowledged
-    // since.
+    // Advance the sequence numbers as if another `FAR` bytes had been sent and acknowledged.
     pair.at(CLIENT, |connection, _| {
         let send = &mut connection.send;
         let numbers = [
@@ -45,7 +45,7 @@ fn an_urgent_pointer_without_new_payload_is_not_kept() {
     });
 }
 
-/// RFC 9293 §3.1: the urgent pointer is read only of segments with URG.
+/// RFC 9293 §3.1: the urgent pointer is read only in segments with URG.
 #[test]
 fn an_urgent_pointer_without_the_flag_is_ignored() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
@@ -76,7 +76,7 @@ fn urgent_bytes_that_were_read_do_not_come_back_after_2_gib() {
     assert_eq!(urgent(&mut pair), 4);
     assert_eq!(pair.read(SERVER), b"attention");
     assert_eq!(urgent(&mut pair), 0);
-    // The numbers advance as if `FAR` bytes had arrived since.
+    // Advance the sequence numbers as if another `FAR` bytes had arrived.
     pair.at(SERVER, |connection, _| {
         let receive = &mut connection.receive;
         for number in [&mut receive.irs, &mut receive.rcv_nxt, &mut receive.rcv_adv] {

@@ -182,8 +182,7 @@ fn tiny_buffers_on_either_side_move_data_without_waiting_for_delayed_acks() {
             },
         );
         let took = pair.transfer(CLIENT, 50_000, Duration::from_secs(60));
-        // 50 round trips of 20 ms are optimal; a delayed ACK in each would add
-        // 40 ms.
+        // 50 round trips of 20 ms are optimal; a delayed ACK would add 40 ms to each.
         assert!(took < Duration::from_millis(1_700), "{name}: {took}");
     }
 }

@@ -49,8 +49,8 @@ const MIN_PIPE_SEGMENTS: u32 = 4;
 /// BBR.PacingMarginPercent: margin of the pacing rate below the bandwidth.
 /// §5.6.2.
 const PACING_MARGIN: u64 = 1;
-/// Send quanta (bytes that leave together) that may wait in the offload engines of both hosts.
-/// §5.5.8.1.
+/// Number of send quanta (bytes that leave together) that may wait in the offload engines of both
+/// hosts. §5.5.8.1.
 const OFFLOAD_QUANTA: u32 = 3;
 
 impl Bbr {
@@ -128,7 +128,7 @@ impl Bbr {
         self.pacing_rate = rate.max(least);
     }
 
-    /// Returns the lower bound of the pacing rate in bytes per second: the smallest window over a
+    /// Returns the lower bound of the pacing rate in bytes per second: the smallest window per
     /// round trip. At a lower rate, ACKs measure the pacing rate itself, and each mark or loss
     /// lowers the rate further. The draft has no such bound; without it, a connection was silent
     /// for half an hour.

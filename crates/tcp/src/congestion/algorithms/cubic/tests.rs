@@ -375,8 +375,8 @@ fn an_ack_moves_the_window_by_its_share_of_the_way_to_the_target() {
     assert_eq!(ahead.cwnd, 100_400);
 }
 
-/// RFC 9438 §4.3: W_est grows by alpha segments per window; alpha is 9/17 below the window before
-/// the reduction, then 1.
+/// RFC 9438 §4.3: W_est grows by alpha segments per window; alpha is 9/17 while W_est is below the
+/// window before the reduction, then 1.
 #[test]
 fn the_reno_window_grows_by_nine_seventeenths_of_a_segment_and_later_by_one() {
     let now = Instant::from_secs(1);

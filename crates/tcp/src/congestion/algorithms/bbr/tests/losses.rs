@@ -41,8 +41,8 @@ fn after(prior: u64, lost: u32) -> AckSample {
     sample
 }
 
-/// §5.5.10.3: a round trip of loss ends with the ACK of a range that left after the
-/// round trip began.
+/// §5.5.10.3: the round trip over which loss is counted ends with the ACK of a range that left
+/// after this round trip began.
 #[test]
 fn a_round_trip_of_loss_is_counted_in_bytes_delivered() {
     let mut bbr = at(BbrState::ProbeBwCruise);
@@ -148,8 +148,8 @@ fn the_first_loss_begins_a_round_trip_of_loss_and_saves_the_bounds() {
     assert_eq!(bbr.undo.inflight_longterm, 150_000, "saved once");
 }
 
-/// §5.5.10.2: more than 2 % of the bytes in flight is too much. The bound is the bytes
-/// in flight when the loss crossed 2 %, or 0.7 of the target if that is more.
+/// §5.5.10.2: a loss of more than 2 % of the bytes in flight is too much. The bound is the bytes in
+/// flight when the loss crossed 2 %, or 0.7 of the target if that is more.
 #[test]
 fn a_probe_with_too_much_loss_sets_the_long_term_bound() {
     use BbrState::{ProbeBwCruise as Cruise, ProbeBwDown as Down, ProbeBwUp as Up};

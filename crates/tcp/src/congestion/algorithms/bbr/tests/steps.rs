@@ -51,7 +51,7 @@ pub(super) fn at(state: BbrState) -> Bbr {
     bbr
 }
 
-/// Runs the state machine of ProbeBW with an ACK that leaves `in_flight` bytes.
+/// Runs the state machine of ProbeBW with an ACK after which `in_flight` bytes are in flight.
 fn phase(bbr: &mut Bbr, ms: u64, in_flight: u32) -> BbrState {
     let sample = AckSample {
         in_flight,
@@ -544,8 +544,8 @@ fn up_ends_at_a_full_pipe_or_cautiously_at_the_bound_of_the_probe_before() {
     }
 }
 
-/// §5.3.3.9: in UP the bound grows by a segment for a number of bytes acknowledged. Each round
-/// trip halves this number, down to one segment.
+/// §5.3.3.9: in UP the bound grows by a segment each time a certain number of bytes was
+/// acknowledged. Each round trip halves this number, down to one segment.
 #[test]
 fn up_raises_its_bound_exponentially_while_the_window_is_used() {
     let mut bbr = at(BbrState::ProbeBwUp);
