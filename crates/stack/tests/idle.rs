@@ -54,8 +54,8 @@ impl Crowd {
     fn open(most: usize, at_once: usize, knobs: &[(&str, &str)]) -> Self {
         let mut configs = [Config::default(), Config::default()];
         let [client, server] = &mut configs;
-        // A has much memory, because only B's pool is under test. The other knobs let A fill each
-        // window of B to the last byte at once.
+        // A has much memory and small receive buffers, because only B's pool is under test. Without
+        // Nagle and with `tcp.use_up_window`, A fills each window of B to the last byte at once.
         for (name, value) in [
             ("pool.blocks", "64K"),
             ("tcp.receive_buffer", "1024"),

@@ -14,7 +14,7 @@ counters! {
         passive_opens: "TcpPassiveOpens",
         /// Handshakes that failed.
         attempt_fails: "TcpAttemptFails",
-        /// Established connections that were reset.
+        /// Connections that ended while in ESTABLISHED or CLOSE-WAIT, for example by a reset.
         estab_resets: "TcpEstabResets",
         /// Segments received, including those in error.
         in_segs: "TcpInSegs",

@@ -87,8 +87,8 @@ impl AckPairs {
         }
     }
 
-    /// Returns the length of the next segment of `unsent` bytes if segments have `size`
-    /// bytes. The bytes that do not fill a segment are spread over the other segments.
+    /// Returns the length of the next segment if `unsent` bytes wait and segments should have
+    /// `size` bytes. The bytes that do not fill a segment are spread over the other segments.
     pub fn cut(&self, size: u32, unsent: u32) -> u32 {
         let count = (unsent + size / 2) / size;
         match (self.of_three, count) {

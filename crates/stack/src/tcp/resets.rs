@@ -33,13 +33,14 @@ pub(crate) struct Answer {
 pub(crate) enum NoReset {
     /// The segment is a reset.
     IsReset,
-    /// The queue is full.
+    /// The queue refused the answer: at random, with a probability equal to the part of the queue
+    /// in use.
     QueueFull,
     /// The rate limit is reached.
     RateLimited,
 }
 
-/// The queue of resets.
+/// The queue of answers: resets, and challenge ACKs of handshakes.
 #[derive(Debug)]
 pub(crate) struct Resets {
     /// Never grows beyond its first capacity.
@@ -97,17 +98,17 @@ impl Resets {
         self.queue.retain(|answer| answer.tuple.local_ip != ip);
     }
 
-    /// Returns the first reset.
+    /// Returns the first answer.
     pub(crate) fn first(&self) -> Option<&Answer> {
         self.queue.front()
     }
 
-    /// Removes the first reset, which was sent or dropped.
+    /// Removes the first answer, which was sent or dropped.
     pub(crate) fn pop(&mut self) {
         self.queue.pop_front();
     }
 
-    /// Returns true if no reset waits.
+    /// Returns true if no answer waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }

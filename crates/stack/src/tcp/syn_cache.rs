@@ -123,7 +123,8 @@ impl SynCache {
     }
 
     /// Returns the largest window of the next handshake in blocks: half of the blocks that may
-    /// still be set aside, so that handshakes that never complete leave room.
+    /// still be set aside, so that handshakes that never complete leave room; at least
+    /// `FEWEST_WINDOW_BLOCKS`.
     pub(crate) fn most_blocks(&self) -> u32 {
         let left = self.most_set_aside.saturating_sub(self.set_aside);
         left.div_ceil(2).max(FEWEST_WINDOW_BLOCKS)
@@ -236,12 +237,12 @@ impl SynCache {
         now + backoff(self.entries[index].timeouts, config)
     }
 
-    /// Returns the handshake whose SYN-ACK is due first.
+    /// Returns the handshake whose SYN-ACK or reset is due first.
     pub(crate) fn first_due(&self) -> Option<u32> {
         self.due.first(DUE)
     }
 
-    /// Notes that the SYN-ACK of handshake `index` was sent or dropped.
+    /// Notes that the SYN-ACK or reset of handshake `index` was sent or dropped.
     pub(crate) fn answered(&mut self, index: u32) {
         self.due.leave(index);
     }

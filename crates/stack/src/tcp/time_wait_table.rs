@@ -125,7 +125,7 @@ impl TimeWaitTable {
     }
 
     /// Returns the action for `segment` at the entry in slot `index`. Makes an ACK due if the
-    /// action requires one.
+    /// action requires one and the rate limit of challenge ACKs allows it.
     pub(crate) fn on_segment(
         &mut self,
         index: u32,
@@ -196,8 +196,9 @@ impl TimeWaitEntry {
     }
 
     /// Returns true if the incarnation that `syn` would open cannot accept segments of the old
-    /// incarnation. If both sides use timestamps, timestamps decide; otherwise sequence numbers
-    /// decide. RFC 6191 §2.
+    /// incarnation. If the old incarnation used timestamps and `syn` carries one, a later timestamp
+    /// is required, or the same timestamp and a later sequence number. Otherwise a later sequence
+    /// number is required. RFC 6191 §2.
     fn is_new_incarnation(&self, syn: &Segment<'_>) -> bool {
         let beyond = syn.seq.after(self.wait.rcv_nxt);
         match (self.wait.ts_recent, syn.options.timestamps) {

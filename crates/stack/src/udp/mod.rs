@@ -107,9 +107,10 @@ pub(crate) enum Delivery {
 /// The readiness of a UDP socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpReady {
-    /// A datagram can be read.
+    /// A datagram can be read, or the socket's address was removed, which a receive reports.
     pub readable: bool,
-    /// The send queue has room for a datagram; packet memory may still refuse it.
+    /// The send queue has room for a datagram, which packet memory may still refuse; or the
+    /// socket's address was removed, which a send reports.
     pub writable: bool,
 }
 
@@ -438,8 +439,8 @@ impl UdpSockets {
         Ok(UdpId(self.sockets.key(index)))
     }
 
-    /// Stores an ICMP error for the socket that may have sent the datagram, and returns
-    /// that socket.
+    /// Stores an ICMP error for the socket that may have sent the datagram quoted in it, and
+    /// returns that socket.
     pub(crate) fn on_icmp(&mut self, event: &IcmpEvent, counters: &mut Counters) -> Option<UdpId> {
         let matched = match event.protocol {
             Protocol::Udp => self.lookup(event.local.ip(), event.local.port()),

@@ -52,9 +52,9 @@ pub struct AckSample {
     pub mss: u32,
     /// Smoothed round-trip time; 0 before the first sample.
     pub srtt_us: u32,
-    /// At some time during the last round trip only the congestion window stopped the
-    /// sender. If false, the window was not fully used and must not grow (RFC 7661), except
-    /// as [`has_tested`](Self::has_tested) allows in slow start.
+    /// The congestion window stopped the sender in this round trip or in the one before. If false,
+    /// the window was not fully used and must not grow (RFC 7661), except as
+    /// [`has_tested`](Self::has_tested) allows in slow start.
     pub cwnd_limited: bool,
     /// Fast recovery is under way: the window must not grow. False in the slow
     /// start after a timeout.

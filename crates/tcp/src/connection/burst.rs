@@ -93,8 +93,8 @@ impl Connection {
     }
 
     /// Returns true if only new payload is due. Each segment of the burst then takes its length
-    /// from the room that the bounds (receive window, congestion window, send allowance) leave, and
-    /// changes nothing else. The segment size stays the same.
+    /// from the room that the bounds (receive window, congestion window, `tcp.unacknowledged`)
+    /// leave, and changes nothing else. The segment size stays the same.
     fn is_steady(&self) -> bool {
         self.recovery.phase() == RecoveryPhase::Open
             && self.recovery.board().lost() == 0

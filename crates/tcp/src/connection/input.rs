@@ -29,7 +29,7 @@ pub enum IcmpError {
         /// Largest payload of one packet on the path if the TCP header has no options:
         /// the hop's MTU minus the headers.
         mss_limit: u16,
-        /// The hop carries less than `mss_limit`: segments of that size leave without DF,
+        /// The hop carries less than `mss_limit`: segments of `mss_limit` bytes leave without DF,
         /// and routers fragment them.
         fragment: bool,
     },

@@ -141,9 +141,10 @@ pub struct Connection {
     pub(super) born: Instant,
     /// Time at which a segment last arrived.
     pub(super) last_received_at: Instant,
-    /// Time at which a segment with payload last left.
+    /// Time at which a segment with payload, SYN or FIN last left.
     pub(super) last_sent_at: Instant,
-    /// Time at which `snd_una` last advanced, or at which payload left after a pause.
+    /// Start of the user timeout: the time at which `snd_una` last advanced, or at which a segment
+    /// left or began to wait while nothing was outstanding.
     pub(super) progress_at: Instant,
     /// No challenge ACK is sent before this time. RFC 5961 §7.
     pub(super) challenge_after: Instant,
@@ -317,8 +318,8 @@ impl Connection {
         }
     }
 
-    /// Returns the size of the peer's full segments: the largest one seen, or
-    /// the MSS offered to it.
+    /// Returns the payload of the peer's full segments: the payload of the largest segment that
+    /// arrived or, before the first, of the largest one that the offered MSS allows.
     pub(super) fn full_segment(&self) -> u32 {
         let offered = self.largest_segment();
         if self.receive.rcv_mss == 0 {

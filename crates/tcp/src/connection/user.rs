@@ -280,7 +280,8 @@ impl Connection {
 
     /// Closes the connection: it becomes an orphan, which finishes without its application. If
     /// payload is unread, it is discarded and the peer gets a reset (RFC 9293 §3.6, RFC 1122
-    /// §4.2.2.13); otherwise FIN follows the payload written.
+    /// §4.2.2.13); otherwise FIN follows the payload written. Before the handshake is complete, the
+    /// connection ends at once.
     pub fn close(&mut self, env: &mut Env<'_>) {
         self.orphan = true;
         if !self.state.is_synchronized() {

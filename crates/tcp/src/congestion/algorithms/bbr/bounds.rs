@@ -112,8 +112,8 @@ impl Bbr {
         self.undo.is_saved = self.in_recovery;
     }
 
-    /// SaveStateUponLoss. §5.5.11.1. The bounds are saved only at the first loss of a
-    /// recovery, because that loss lowers them.
+    /// SaveStateUponLoss. §5.5.11.1. The bounds are saved only at the first loss of a recovery,
+    /// because this loss may lower them, and a later save would keep the lowered bounds.
     pub(super) fn save_state_upon_loss(&mut self) {
         self.save_cwnd();
         if self.undo.is_saved {

@@ -208,9 +208,9 @@ pub struct SavedBounds {
 /// were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPhase {
-    /// No probe has begun.
+    /// No probe has begun, or the feedback of the last probe is complete.
     Init,
-    /// REFILL.
+    /// REFILL has begun.
     Refilling,
     /// UP has begun; the ranges acknowledged now were sent before UP.
     ProbeStarting,
