@@ -233,7 +233,8 @@ fn padding_behind_a_packet_is_not_read() {
     assert_eq!(read, 6 * 1_400);
 }
 
-/// The last fragment of a packet is shorter than a TCP header.
+/// A run is a series of segments with equal headers except for the sequence number and PSH. A
+/// packet in fragments begins no run; here, the last fragment is even shorter than a TCP header.
 #[test]
 fn a_packet_in_fragments_begins_no_run() {
     let (read, counters) = received(FRAGMENTED - 40, |_, _| {});

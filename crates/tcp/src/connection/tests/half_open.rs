@@ -166,8 +166,8 @@ fn accepted(half: &HalfOpen, config: &TcpConfig, now: Instant) -> Endpoint {
     end
 }
 
-/// One block was set aside. Memory does not count as short, but the second block that an ordinary
-/// window needs was taken meanwhile.
+/// One block was set aside for the handshake. In the second case, the second block that an ordinary
+/// window needs was taken meanwhile. Memory does not count as short in either case.
 #[test]
 fn a_handshake_for_a_cell_is_completed_with_one_block() {
     let config = TcpConfig {
