@@ -1,8 +1,8 @@
 //! The answer about captures, before it is shown to Python.
 //!
 //! Rule: `fullpipe-captures` reads and explains. A capture that is cut or damaged gives a partial
-//! answer with warnings; only a file that cannot be opened or does not begin like a capture is an
-//! exception.
+//! answer with warnings; only a file that cannot be opened or does not begin like a capture raises
+//! an exception.
 
 use fullpipe_captures::{Capture, Connections, Opened, Row, TwinAnswer, twin};
 use fullpipe_diagnose::capture::{CaptureError, FlowFilter};
@@ -19,20 +19,20 @@ use crate::{
     work::{Control, work},
 };
 
-/// Share of reading in the whole work, if a twin (a simulation of one connection) is made
-/// afterwards.
+/// Share of the whole progress that counts for reading, if a twin (a simulation of one connection)
+/// is made afterwards.
 const READING: f64 = 0.3;
 
 /// Captures, their connections, and the twin of one connection.
 pub struct Answer {
     /// The captures that were read.
     pub captures: Vec<Capture>,
-    /// The rows of the connections, those with the most lost time first.
+    /// One table row per connection; the connections with the most lost time come first.
     pub rows: Vec<Row>,
     /// The connections.
     pub connections: Connections,
-    /// The twin of the connection whose whole result was kept: a simulation that behaves like this
-    /// connection.
+    /// The twin (a simulation that behaves like the connection) of the connection whose whole
+    /// result was kept.
     pub twin: Option<TwinAnswer>,
     /// True if no twin was wanted.
     is_quick: bool,
@@ -172,7 +172,8 @@ impl Answer {
         })
     }
 
-    /// Returns the exception for a question about one connection, if there are none or several.
+    /// Returns the exception for a question about one connection that cannot be answered, because
+    /// the captures have no connection or several.
     pub fn not_one(&self, py: Python<'_>) -> PyErr {
         match self.connections.distinct() {
             0 if self.is_filtered => errors::setting(py, "filter", "no connection matches it"),

@@ -16,7 +16,7 @@ pub fn value_text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(text) = value.extract::<String>() {
         return Ok(text);
     }
-    // `numpy.bool_`, called `bool` since numpy 2, is no subclass of `bool`.
+    // `numpy.bool_`, called `bool` since numpy 2, is no subclass of Python's `bool`.
     let kind = value.get_type().name()?;
     if matches!(kind.to_cow()?.as_ref(), "bool" | "bool_") {
         return Ok(value.is_truthy()?.to_string());
@@ -53,7 +53,7 @@ pub fn whole<T: TryFrom<i128>>(
     })
 }
 
-/// Returns the names of a mapping and what `of` makes of their values, in order.
+/// Returns each name of a mapping with the result of `of` for its value, in order.
 pub fn pairs<T>(
     given: Option<&Bound<'_, PyMapping>>,
     of: impl Fn(&str, &Bound<'_, PyAny>) -> PyResult<T>,

@@ -14,7 +14,7 @@ use pyo3::{
     types::{IntoPyDict, PyDict},
 };
 
-/// Creates an exception of the class `class` about `subject`, the value of the attribute `name`.
+/// Creates an exception of the class `class`, with `subject` as the value of its attribute `name`.
 /// The message consists of the subject and `fix`, or of `fix` alone if the subject is empty.
 fn about(py: Python<'_>, class: &str, (name, subject): (&str, &str), fix: &str) -> PyErr {
     let message = match subject {
@@ -44,8 +44,8 @@ pub fn capture(py: Python<'_>, file: &str, fix: &str) -> PyErr {
     about(py, "CaptureError", ("file", file), fix)
 }
 
-/// Returns the exception for a file that cannot be opened. If the operating system failed, the file
-/// may be good.
+/// Returns the exception for a file that cannot be opened. If the error comes from the operating
+/// system, the exception is a `ReadError`, because the file may be good.
 pub fn opening(py: Python<'_>, file: &str, error: &io::Error) -> PyErr {
     let Some(code) = error.raw_os_error() else {
         return capture(py, file, &error.to_string());

@@ -49,7 +49,7 @@ struct Request<'a, 'py> {
 }
 
 impl<'a, 'py> Request<'a, 'py> {
-    /// Returns the run of every row of a scenario with its own settings.
+    /// Returns the request to run every row of a scenario with the scenario's own settings.
     fn plain(scenario: &'a Bound<'py, PyAny>) -> Self {
         Self {
             scenario,

@@ -18,7 +18,7 @@ use pyo3::{
     types::{PyCapsule, PyDict, PyList},
 };
 
-/// Rows that a notebook shows.
+/// Number of rows that a notebook shows.
 const SHOWN: usize = 20;
 
 /// A table of named columns, each with one Arrow type: utf8, uint64 or float64.

@@ -26,7 +26,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Stores the finished share, from 0 to 1. Breaks if the work must end.
+    /// Stores the finished share, from 0 to 1. Returns `Break` if the work must end.
     pub fn advance(&self, share: f64) -> ControlFlow<()> {
         self.share.store(share.to_bits(), Ordering::Relaxed);
         match self.is_over() {

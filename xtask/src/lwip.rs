@@ -82,7 +82,8 @@ fn apt(folder: &Path, arguments: &[&str]) -> Result<()> {
             "Dir::State::lists={}",
             folder.join("lists").display()
         ))
-        // Let apt run as root: its default, an unprivileged user, may not write to the folder.
+        // Let apt run as root: by default apt fetches as an unprivileged user, who may not write to
+        // the folder.
         .args(["-o", "APT::Sandbox::User=root"])
         .args(arguments)
         .stdin(Stdio::null())

@@ -104,9 +104,9 @@ pub struct SegmentOut {
     /// Bytes of payload in each segment into which the device must cut this
     /// one; 0 if it is not cut.
     pub segment_size: u16,
-    /// ECN field of its packets.
+    /// ECN field of the packets that carry the segment.
     pub ecn: Ecn,
-    /// Routers must not fragment its packets (DF). RFC 1191 §3.
+    /// Routers must not fragment the packets that carry the segment (DF). RFC 1191 §3.
     pub dont_fragment: bool,
 }
 

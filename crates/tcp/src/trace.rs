@@ -22,8 +22,8 @@ use crate::{DiscardReason, Limit, ReceiveLimit, TcpState};
 /// Content of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceEvent {
-    /// A connection was created; later records with its number belong to it. At this time
-    /// its limit is `handshake` and its receive limit is `none`.
+    /// A connection was created; later records with the same connection number belong to it. At
+    /// first the connection's limit is `handshake` and its receive limit is `none`.
     Opened {
         /// The peer opened the connection.
         passive: bool,

@@ -9,7 +9,7 @@ use fullpipe_pool::Pressure;
 #[cfg(test)]
 mod tests;
 
-/// Smallest payload size of a buffer of at least this many bytes.
+/// A buffer of 128 bytes or more has room for at least 128 bytes of payload.
 const LEAST_PAYLOAD: u32 = 128;
 
 /// The size of a buffer in bytes, and its bounds.
@@ -31,9 +31,9 @@ impl TunedSize {
         }
     }
 
-    /// Creates the payload size of a buffer that was set to `set` bytes and may grow to
-    /// `max`: `share` percent of the buffer. A buffer that cannot grow has at most
-    /// `limit` bytes.
+    /// Creates the size of the payload in a buffer: `share` percent of the buffer's own size, which
+    /// was set to `set` bytes and may grow to `max`. If it cannot grow because `max` is no larger
+    /// than `set`, it is at most `limit` bytes.
     pub const fn for_payload(set: u32, max: u32, limit: u32, share: u32) -> Self {
         let (set, most) = if max > set {
             (set, max)
@@ -60,9 +60,9 @@ impl TunedSize {
         self.most > self.least
     }
 
-    /// Sets the size to `wanted` bytes within its bounds. Under pressure it does not grow,
-    /// and shrinks to `fair` bytes or the configured size if that is larger; under high
-    /// pressure it shrinks to the configured size.
+    /// Sets the size to `wanted` bytes within its bounds. Under pressure, the size does not grow,
+    /// and shrinks to `fair` bytes or to the configured size, whichever is larger. Under high
+    /// pressure, it shrinks to the configured size.
     pub fn follow(&mut self, wanted: u32, pressure: Pressure, fair: u32) {
         let wanted = wanted.clamp(self.least, self.most);
         self.size = match pressure {
@@ -73,8 +73,8 @@ impl TunedSize {
     }
 }
 
-/// Returns `share` percent of a buffer of `bytes`, at least [`LEAST_PAYLOAD`]
-/// if the buffer is that large.
+/// Returns `share` percent of a buffer of `bytes`, but at least [`LEAST_PAYLOAD`], or the whole
+/// buffer if it is smaller.
 const fn payload_of(bytes: u32, share: u32) -> u32 {
     let payload = (bytes as u64 * share as u64 / 100) as u32;
     if payload < LEAST_PAYLOAD && LEAST_PAYLOAD < bytes {

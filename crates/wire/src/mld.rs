@@ -23,7 +23,7 @@ pub const ROUTER_ALERT: [u8; 8] = [58, 0, 5, 2, 0, 0, 1, 0];
 /// Bytes of a record without sources.
 const RECORD_LEN: usize = 20;
 
-/// The statement of a record about its group. RFC 3810 §5.2.12.
+/// Statement that a record makes about its group. RFC 3810 §5.2.12.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RecordKind {
     /// The sender listens to the group.
@@ -34,7 +34,7 @@ pub enum RecordKind {
     ChangeToExclude = 4,
 }
 
-/// A question of a router or switch for the groups of its link.
+/// A query: a router or switch asks which groups have listeners on its link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Query {
     /// The group; unspecified for all groups.
@@ -53,9 +53,8 @@ impl Query {
     /// header, and `hop_limit` is the hop limit of its packet.
     ///
     /// # Errors
-    /// `BadOperation` for another code than 0 or another hop limit than 1; `Truncated` without a
-    /// group; `BadAddressFormat` for a group that is neither unspecified nor a multicast
-    /// address.
+    /// `BadOperation` for a code other than 0 or a hop limit other than 1; `Truncated` without a
+    /// group; `BadAddressFormat` for a group that is neither unspecified nor a multicast address.
     pub fn parse(code: u8, rest: [u8; 4], body: &[u8], hop_limit: u8) -> Result<Self, WireError> {
         if code != 0 || hop_limit != HOP_LIMIT {
             return Err(WireError::BadOperation);

@@ -46,7 +46,7 @@ pub enum NeighbourMessage {
     },
     /// States the MAC address of `target`.
     Advertisement {
-        /// The address of the sender.
+        /// The address whose MAC address is stated.
         target: Ipv6Addr,
         /// MAC address of `target`.
         target_mac: Option<MacAddress>,
@@ -72,9 +72,9 @@ impl NeighbourMessage {
     /// is everything after the header, and `hop_limit` is the hop limit of its packet.
     ///
     /// # Errors
-    /// `BadOperation` for another type, another code than 0 or another hop limit than 255;
-    /// `Truncated` without a target; `BadOption` for an option without length, or one that
-    /// reaches beyond the message; `BadAddressFormat` for a target that is a group.
+    /// `BadOperation` for another type, a code other than 0 or a hop limit other than 255;
+    /// `Truncated` without a target; `BadOption` for an option without length, or one that reaches
+    /// beyond the message; `BadAddressFormat` for a target that is a group.
     pub fn parse(
         (kind, code): (u8, u8),
         rest: [u8; 4],
@@ -111,7 +111,7 @@ impl NeighbourMessage {
     /// length.
     ///
     /// # Panics
-    /// If `message` is shorter than the message.
+    /// If the buffer `message` is shorter than the written message.
     pub fn write(&self, message: &mut [u8], (src, dst): (Ipv6Addr, Ipv6Addr)) -> usize {
         let (kind, flags, target, option) = match *self {
             Self::Solicitation { target, source_mac } => {

@@ -51,7 +51,7 @@ unsafe impl Sync for Bump {}
 #[global_allocator]
 static HEAP: Bump = Bump(UnsafeCell::new((0, [0; WORDS])));
 
-// SAFETY: each call returns bytes of the arena that no other call has returned.
+// SAFETY: each call returns aligned bytes of the arena that no other call has returned.
 unsafe impl GlobalAlloc for Bump {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: there is one thread, and this function calls no allocator, so nothing else
@@ -62,7 +62,7 @@ unsafe impl GlobalAlloc for Bump {
             return ptr::null_mut();
         }
         *used = from + layout.size();
-        // SAFETY: `from` is inside the arena.
+        // SAFETY: `from` is inside the arena or at its end, as checked above.
         unsafe { arena.as_mut_ptr().cast::<u8>().add(from) }
     }
 

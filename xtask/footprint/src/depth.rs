@@ -103,16 +103,16 @@ pub fn of_turns(mut client: Stack, mut server: Stack) -> Option<usize> {
 #[inline(never)]
 fn of_turn(stack: &mut Stack, port: &mut Port, now: Instant) -> usize {
     let top: *mut u32;
-    // SAFETY: reads a register.
+    // SAFETY: the instruction only reads the stack pointer.
     unsafe { asm!("mov {}, sp", out(reg) top) };
     // SAFETY: the words below the stack pointer are unused, and inside the board's memory.
     let below = |word: usize| unsafe { top.sub(word) };
     for word in 1..=WORDS {
-        // SAFETY: see above.
+        // SAFETY: the word is unused and inside the board's memory.
         unsafe { ptr::write_volatile(below(word), PAINT) };
     }
     turn(stack, port, now);
-    // SAFETY: see above.
+    // SAFETY: the word is initialised, unused, and inside the board's memory.
     let is_painted = |word: &usize| unsafe { ptr::read_volatile(below(*word)) } == PAINT;
     let unused = (1..=WORDS).rev().take_while(is_painted).count();
     (WORDS - unused) * size_of::<u32>()

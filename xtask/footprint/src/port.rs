@@ -25,7 +25,7 @@ fn read(register: usize) -> u32 {
 }
 
 fn write(register: usize, value: u32) {
-    // SAFETY: see `read`.
+    // SAFETY: the imaginary board has this register.
     unsafe { REGISTERS.add(register).write_volatile(value) }
 }
 

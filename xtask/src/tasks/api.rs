@@ -187,8 +187,8 @@ impl Listing<'_> {
         }
     }
 
-    /// Lists the item `name`, which a `pub use` re-exports under the name `known_as` if it renames
-    /// the item.
+    /// Lists the item `name`, which a `pub use` re-exports. If the `pub use` renames the item,
+    /// `known_as` is the new name.
     fn name(&mut self, shown: &str, before: &[String], name: &str, known_as: Option<&str>) {
         let first = before.first().map_or("", String::as_str);
         let folder = match first.strip_prefix("fullpipe") {
@@ -197,8 +197,8 @@ impl Listing<'_> {
             None => self.own.folder,
         };
         let parent = before.last().map(String::as_str);
-        // Search the crate that the `pub use` names first, then the others: that crate may only
-        // re-export an item of another one.
+        // Search the crate that the `pub use` names first, then the others: the first crate may
+        // only re-export an item that another crate defines.
         let crates = self.crates;
         let order = crates.iter().filter(|one| one.folder == folder);
         let order = order.chain(crates.iter().filter(|one| one.folder != folder));

@@ -1,7 +1,7 @@
 //! Runs a command as a step; its output is printed and parsed at the same time.
 //!
-//! The one rule: each line of output is printed at once. At its time limit, the command is killed
-//! with everything that it started.
+//! The one rule: each line of output is printed at once. A command that reaches its time limit is
+//! killed with everything that it started.
 //!
 //! No log is kept.
 

@@ -13,7 +13,7 @@ use super::outcome::Outcome;
 use super::tools;
 use crate::repository;
 
-/// Part of the names of the tests.
+/// Text that occurs in the names of these tests and of no other ones.
 pub const TESTS: &str = "firmware";
 
 /// Debian's cargo; the compiler is named in `firmware/.cargo/config.toml`.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Watches a process until the value is dropped.
+/// Watches a process until this value is dropped.
 pub struct Limit {
     over: Arc<AtomicBool>,
     /// Ends the watching thread when dropped.

@@ -292,9 +292,9 @@ pub const ALL: &str = "--workspace --features fullpipe-host/tokio,xtask/tasks";
 /// for the tests.
 const NO_LTO: (&str, &str) = ("CARGO_PROFILE_RELEASE_LTO", "off");
 
-/// Parts of the names of the ignored tests that [`Step::Interop`] leaves out: those of
-/// [`Step::Lab`], which need only time and an optimised build, those of [`Step::Page`], and those of
-/// [`Step::Firmware`].
+/// Parts of the names of the ignored tests that [`Step::Interop`] leaves out, because other steps
+/// run them: the tests of [`Step::Lab`], which need only time and an optimised build, of
+/// [`Step::Page`], and of [`Step::Firmware`].
 const ELSEWHERE: [&str; 5] = [
     "many_seeds",
     "tuned_buffers",

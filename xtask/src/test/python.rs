@@ -47,7 +47,8 @@ const ON_SPARK: &str = "python/tests/test_spark.py";
 /// Time limit for the tests on a Ray cluster, which take less than a minute.
 const RAY_LIMIT: Duration = Duration::from_secs(600);
 
-/// Script for a new network namespace, in which loopback is down: brings it up, then runs a command.
+/// Script that runs in a new network namespace, where loopback is down: brings loopback up, then
+/// runs a command.
 const LOOPBACK_ONLY: &str = "ip link set lo up && exec \"$@\"";
 
 /// Runs the tests, or says what is missing for them.
@@ -119,7 +120,7 @@ fn on_ray(python: &str, install: Child) -> Outcome {
         .pytest()
 }
 
-/// Returns the wheel in `folder`, after it has printed and checked the wheel's size.
+/// Returns the wheel in `folder`. Prints its size, and fails if the wheel is too large.
 fn wheel(folder: &Path) -> Result<PathBuf> {
     let mut files = fs::read_dir(folder).context("maturin wrote no folder")?;
     let wheel = files.next().context("maturin wrote no wheel")??.path();

@@ -2,14 +2,16 @@
 //!
 //! Rule: the bytes that the application reads in a round trip are the bytes that the peer sent in a
 //! round trip. A buffer of twice this size lets the peer send as many bytes again while the
-//! application reads. If the peer's rate grows, it will have grown further when the window
-//! update arrives. For this reason twice the growth since the round before is added to the bytes
-//! read, and the sum is doubled. `connection/buffers.rs` decides how connections share memory.
+//! application reads the first half. If the peer's rate grows, it will have grown further when the
+//! window update arrives. For this reason twice the growth since the round before is added to the
+//! bytes read, and the sum is doubled. `connection/buffers.rs` decides how connections share
+//! memory.
 //!
 //! A receiver that sends no payload has round-trip times only from the handshake and from the
-//! peer's timestamp echoes (RFC 7323 §4.1). If the sender pauses, the age of an echo is too long;
-//! it is never too short. The shortest echo age of a round therefore counts, and a round is at most
-//! twice as long as the round before.
+//! peer's timestamp echoes (RFC 7323 §4.1). The age of an echo is the time since this side sent the
+//! echoed timestamp. If the sender pauses, this age is longer than the round-trip time; it is never
+//! shorter. The length of the next round is therefore the shortest echo age of this round, but at
+//! most twice the length of this round.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -27,7 +29,7 @@ pub struct RightSizing {
     read_before: u32,
     /// Length of a round.
     length: Duration,
-    /// The shortest echo age of this round.
+    /// Shortest age of an echoed timestamp in this round.
     shortest: Option<Duration>,
 }
 

@@ -1,8 +1,8 @@
 //! The window's right edge as the peer knew it about a round trip ago.
 //!
 //! Rule: payload that arrives was sent into a window that was advertised at least a round trip
-//! before its arrival. If the payload passes the right edge of that window, the window limits the
-//! peer. `window` and `autotune` decide the size of the window.
+//! earlier. If the payload passes the right edge of that window, the window limits the peer.
+//! `window` and `autotune` decide the size of the window.
 
 use fullpipe_pool::{Duration, Instant};
 

@@ -36,7 +36,8 @@ pub struct ReceiveHalf {
     pub(super) fin: Option<SeqNum>,
     /// The peer's FIN arrived in order and is counted in `rcv_nxt`.
     pub(super) fin_received: bool,
-    /// The ranges that changed last, newest first: the order of SACK blocks.
+    /// The ranges of out-of-order payload that changed last, newest first, as SACK blocks report
+    /// them.
     pub(super) recent: RecentRanges,
     /// Payload that arrived twice, to be reported in the next ACK. RFC 2883.
     pub(super) duplicate: Option<Range<u64>>,
@@ -109,8 +110,9 @@ impl ReceiveHalf {
         offset_of(seq, self.first(), self.offset_of_rcv_nxt())
     }
 
-    /// Returns the stream offset of `rcv_nxt`, the FIN counted. The offset is computed from the
-    /// start of the stream, because at most 1 GiB is unread.
+    /// Returns the stream offset of `rcv_nxt`, which includes the FIN once it was received. The
+    /// offset is computed from the first unread byte, which is less than 2³¹ away, because at most
+    /// 1 GiB is unread.
     pub(super) fn offset_of_rcv_nxt(&self) -> u64 {
         offset_of(self.rcv_nxt, self.first(), self.stream.start())
     }
@@ -130,7 +132,7 @@ impl ReceiveHalf {
         self.next_offset().saturating_sub(self.stream.start()) as u32
     }
 
-    /// Returns the bytes of window that the peer has left.
+    /// Returns the bytes from `rcv_nxt` to the advertised right edge.
     pub fn window_left(&self) -> u32 {
         self.rcv_nxt.room_to(self.rcv_adv)
     }
@@ -199,8 +201,8 @@ impl ReceiveHalf {
             .read_at(pool, self.stream.start(), &mut out[..want])
     }
 
-    /// Passes readable payload to `take`, slice by slice, and frees the bytes that `take`
-    /// consumed. `take` returns their number; the read ends when `take` consumes less than a slice.
+    /// Passes readable payload to `take`, slice by slice, and frees the bytes that `take` consumed.
+    /// `take` returns the number of bytes consumed; the read ends when this is less than the slice.
     pub fn read_with(&mut self, pool: &mut Pool, take: &mut dyn FnMut(&[u8]) -> usize) -> usize {
         let mut read = 0;
         for slice in self

@@ -1,14 +1,14 @@
 //! The window of an idle connection when packet memory is short.
 //!
 //! Rule: an idle connection has a cell, a part of a memory block, as its window. The connection
-//! holds this memory; a promise would not be enough. If the peer sends a cell of payload without a
-//! pause, the window grows by two cells; if the peer sends these too, the window becomes an
-//! ordinary one. An advertised window is never withdrawn: after a pause, a large window becomes
-//! small only as the peer uses it. `window` computes ordinary windows.
+//! really holds the cell; a promise of memory would not be enough. If the peer sends a cell of
+//! payload without a pause, the window becomes two cells; if the peer fills these too, the window
+//! becomes an ordinary one. An advertised window is never withdrawn: after a pause, a large window
+//! shrinks only as the peer sends into it. `window` computes ordinary windows.
 //!
-//! A full window is not the only sign that the peer is busy: the bytes that it sent count, too.
-//! With segments of half the window and a prompt reader, more window is advertised before the
-//! second segment arrives, so the window is never full.
+//! A full window is not the only sign that the peer is busy: the number of bytes that the peer sent
+//! counts, too. With segments of half the window and a prompt reader, more window is advertised
+//! before the second segment arrives, so the window is never full.
 
 use fullpipe_pool::{Duration, Instant, Pool};
 
@@ -21,8 +21,8 @@ use super::{
 /// without a pause, is not idle.
 const OPENED_CELLS: u32 = 2;
 
-/// Payload in cells. A connection whose window is in blocks, and that has received this much
-/// without a pause, is not idle, even if its window was never full.
+/// A connection that has received this many cells of payload without a pause is not idle, even if
+/// its window was never full. Applies only to a connection that has left its cell.
 const BUSY_CELLS: u32 = 16;
 
 /// A peer has used its window if less than a cell divided by this number is left. RFC 9293
@@ -67,8 +67,8 @@ impl ReceiveHalf {
     }
 
     /// Notes that payload arrives at `now`. If the last payload arrived at least `pause` earlier
-    /// and was read, the connection was idle. If memory is short, or the window is small already,
-    /// the window is then small until the peer fills it.
+    /// and was read, the connection was idle. If memory is short, or the window is already small,
+    /// such a pause makes the window small until the peer fills it.
     pub fn end_pause(&mut self, now: Instant, pause: Duration, scale: u8, pool: &mut Pool) {
         let was_idle = now.since(self.arrived) >= pause && self.stream.is_empty();
         if was_idle && (self.burst.is_some() || idle_window(scale, pool).is_some()) {
@@ -153,7 +153,7 @@ impl ReceiveHalf {
     /// A peer that waits for room for a full segment, or for half of the largest window that it has
     /// seen, might send nothing into the remaining part of a cell. A window that was large has room
     /// for two segments. One segment therefore fits even before growth by the other is advertised,
-    /// and no growth must be advertised at once.
+    /// so growth need not be advertised at once.
     pub(super) fn shows_all_growth(&self, room: &WindowRoom) -> bool {
         let is_cell = self.burst.is_some() && !self.was_large;
         is_cell && self.stream.is_empty() && self.window_left() < room.mss_most

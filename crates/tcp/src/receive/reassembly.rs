@@ -202,8 +202,8 @@ impl ReceiveHalf {
         }
     }
 
-    /// Stores the sequence number of the peer's FIN. Returns false if it
-    /// contradicts an earlier one.
+    /// Stores the sequence number of the peer's FIN. Returns false if another number was stored
+    /// before.
     pub fn note_fin(&mut self, seq: SeqNum) -> bool {
         *self.fin.get_or_insert(seq) == seq
     }

@@ -14,8 +14,7 @@ use crate::{TcpConfig, segment::DEFAULT_MSS};
 pub struct WindowRoom {
     /// Bytes that may be received and not yet read.
     pub capacity: u32,
-    /// Largest share, in percent, of the blocks that are free or already this
-    /// connection's.
+    /// Percentage that the window may take of the blocks that are free or held by this connection.
     pub share: u32,
     /// Size of the peer's full segments: the largest one seen or, before the first, the MSS offered
     /// to the peer.
@@ -77,8 +76,10 @@ impl LargestWindow {
 /// In a window of more segments than this, an unused part of a segment is insignificant.
 const MANY_SEGMENTS: u32 = 64;
 
-/// Returns `bytes`, the size of a window that ends with a block, rounded down to whole segments of
-/// `mss` bytes. A peer that sends whole segments cannot use the remaining bytes.
+/// Returns the bytes of the whole segments of `mss` bytes that are certain to fit into a window of
+/// `bytes` bytes, wherever in a block the window begins. A peer that sends whole segments cannot
+/// use the remaining bytes. Returns `bytes` if fewer than two segments are certain, or more than
+/// [`MANY_SEGMENTS`].
 fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
     let size = u64::from(block_size);
     let always = (bytes.div_ceil(size).max(1) - 1) * size + 1;
@@ -156,7 +157,7 @@ impl ReceiveHalf {
             .min(u32::MAX.into()) as u32
     }
 
-    /// Returns true if a growth by `growth` bytes is worth advertising: a
+    /// Returns true if a growth by `growth` bytes is worth advertising: if it is at least a
     /// segment, or half of the largest window. RFC 9293 §3.8.6.2.2.
     pub fn is_worth_showing(&self, growth: u32, room: &WindowRoom) -> bool {
         let left = self.window_left();

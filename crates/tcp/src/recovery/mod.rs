@@ -2,9 +2,9 @@
 //! engine for all congestion control algorithms. RFC 8985 (RACK-TLP), RFC 9937
 //! (PRR), RFC 6298 (RTO), RFC 5682 (F-RTO), and undo.
 //!
-//! Rule: this part stores the ranges that are outstanding and the status of each; it holds no payload
-//! and makes no segments. Congestion control decides how much may be in flight. In fast recovery,
-//! PRR decides this unless the algorithm controls recovery.
+//! Rule: this module stores the ranges that are outstanding and the status of each; it holds no
+//! payload and makes no segments. Congestion control decides how much may be in flight. In fast
+//! recovery, PRR decides this unless the algorithm controls recovery.
 
 mod prr;
 mod rack;
@@ -56,8 +56,8 @@ enum Frto {
     Inactive,
     /// Step 1: the segment at `snd_una` was retransmitted.
     AwaitsFirstAck,
-    /// Step 2b: this many segments of new data are sent before any other retransmission, so that no
-    /// retransmission can cause the next ACK.
+    /// Step 2b: this many segments of new data are still to be sent. No retransmission leaves
+    /// before them, because it could cause the next ACK.
     SendsNewData(u8),
 }
 
@@ -372,8 +372,9 @@ impl Recovery {
             newly.original_arrived |= sent.status == SentStatus::Lost && sent.retransmissions == 0;
             // Ignore the arrival time of a cumulative ACK after a timeout, and leave the decision
             // to F-RTO: the path may have become faster, and while everything is retransmitted no
-            // sample shows this. A SACK that arrives early is for the original even then. RFC 8985
-            // §6.2 does not distinguish cumulative ACKs and SACKs here.
+            // round-trip sample shows this. A SACK that arrives too early for the retransmission is
+            // for the original even after a timeout. RFC 8985 §6.2 does not distinguish cumulative
+            // ACKs and SACKs here.
             let is_acknowledged = sent.end.at_or_before(input.ack);
             let is_trusted = after_timeout && is_acknowledged;
             let min_rtt = input.path.min_rtt.filter(|_| !is_trusted);

@@ -381,8 +381,8 @@ impl Scoreboard {
         start.room_to(end) <= bytes || self.split(index, start + bytes, arena)
     }
 
-    /// Returns true if the lowest range is SACKed. The peer could acknowledge this range and
-    /// does not, so the peer has discarded it. RFC 2018 §8.
+    /// Returns true if the lowest range is SACKed. The peer does not acknowledge this range
+    /// cumulatively although it could, so the peer has discarded the range. RFC 2018 §8.
     pub fn head_is_sacked(&self, arena: &SentArena) -> bool {
         self.head != NONE && arena.get(self.head).status == SentStatus::Sacked
     }

@@ -32,8 +32,8 @@ struct Probe {
 pub enum ProbeOutcome {
     /// No probe is in flight, or its outcome is not known yet.
     Nothing,
-    /// Both the segment and the probe were delivered, or the probe was new
-    /// payload.
+    /// Nothing was lost: both the last segment and its retransmission as a probe were delivered, or
+    /// the probe was new payload.
     NoLoss,
     /// The probe repaired a loss, to which congestion control must respond.
     LossRepaired,

@@ -27,7 +27,7 @@ pub struct UndoDetector {
     first_retransmission: Option<Instant>,
     /// Bytes retransmitted and not yet known to be spurious.
     undo_retrans: u32,
-    /// Bytes known to be spurious before a DSACK could report them.
+    /// Retransmitted bytes known to be spurious before a DSACK could report them.
     known_spurious: u32,
     /// The recovery began with a timeout, before any loss was known. After any other
     /// beginning, late originals prove nothing. RFC 5682 §3.1.
@@ -126,10 +126,10 @@ impl UndoDetector {
         self.is_timeout = false;
     }
 
-    /// Ends the detection after a recovery once `ack` is far enough past `recovered_at`,
-    /// the `snd_nxt` of the end of the recovery. The distance is the number of bytes from
-    /// the start of the recovery to `recovered_at`: at least the window that was
-    /// outstanding when it began.
+    /// Ends the detection after a recovery once `ack` is far enough past `recovered_at`, the
+    /// `snd_nxt` of the end of the recovery. The distance is the number of bytes from the start of
+    /// the recovery to `recovered_at`: at least the window that was outstanding when the recovery
+    /// began.
     ///
     /// The DSACK of a retransmission arrives a round trip after the retransmission, before the ACK
     /// of payload that was sent after the recovery. One window more leaves room for reordering. A

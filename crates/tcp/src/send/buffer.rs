@@ -101,7 +101,8 @@ impl SendHalf {
     /// Returns true if a blocked writer should be woken.
     ///
     /// A wake-up for each freed byte would cost a context switch per segment. The writer therefore
-    /// waits for a third of the buffer, or less if the sender is about to run out of payload.
+    /// waits until a third of the buffer is free, or less if the sender is about to run out of
+    /// payload.
     pub fn should_wake(&self, capacity: u32, wake: WakePolicy, pool: &Pool) -> bool {
         let Some(BlockedWrite {
             wanted,

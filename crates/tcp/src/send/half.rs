@@ -164,9 +164,9 @@ impl SendHalf {
         self.buffers = WriteBuffers::new();
     }
 
-    /// Stores the window of a segment unless the segment is older than the one that last
-    /// changed it (SND.WL1, SND.WL2; RFC 9293 §3.10.7.4). Returns true if the right edge
-    /// of the window advanced.
+    /// Stores the window of a segment unless the segment is older than the one that last changed
+    /// the window (SND.WL1, SND.WL2; RFC 9293 §3.10.7.4). Returns true if the right edge of the
+    /// window advanced.
     pub fn update_window(&mut self, seq: SeqNum, ack: SeqNum, window: u32) -> bool {
         let newer =
             self.snd_wl1.before(seq) || (self.snd_wl1 == seq && self.snd_wl2.at_or_before(ack));

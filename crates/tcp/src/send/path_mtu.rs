@@ -20,7 +20,7 @@ const FLOOR: u16 = 216;
 const LEAST_REPORTED: u16 = 28;
 /// Sizes that differ by less than this, in bytes, are not worth a probe.
 const STEP: u16 = 16;
-/// Lost probes of one size after which it counts as too large.
+/// Number of lost probes after which their size counts as too large.
 const LOSSES: u8 = 2;
 
 /// Effect of a packet-too-big message.
@@ -115,7 +115,7 @@ impl PathMtu {
         self.fragments && size <= self.limit as u32
     }
 
-    /// Processes a packet-too-big message about an ACK, which is never deferred: acknowledged
+    /// Processes a packet-too-big message about an ACK. The message is never deferred: acknowledged
     /// segments prove nothing about the size of ACKs, and no timeout retransmits an ACK.
     pub fn on_ack_too_big(
         &mut self,
@@ -164,7 +164,7 @@ impl PathMtu {
         (self.evidence, self.probe) = (None, None);
     }
 
-    /// Responds to a timeout, the `in_row`th in a row, of segments of up to `used` bytes.
+    /// Responds to the `in_row`th consecutive timeout. The segments sent had up to `used` bytes.
     /// Returns true if segments are smaller from now on.
     pub fn on_timeout(&mut self, in_row: u32, used: u16, now: Instant, config: &TcpConfig) -> bool {
         self.evidence = None;

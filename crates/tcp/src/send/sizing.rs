@@ -7,8 +7,8 @@
 
 use crate::congestion::SegmentPacer;
 
-/// Number of changes of size that are stored. Further changes are ignored until the oldest one is
-/// used up.
+/// Number of runs (buffers of the same size) that are stored. Further changes of size are ignored
+/// until the oldest run has left.
 const MOST_RUNS: usize = 4;
 
 /// Returns the payload that should leave as one frame at `rate` bytes per second: the whole
@@ -23,7 +23,7 @@ pub fn whole_segments(bytes: u32, mss: u32) -> u32 {
     (bytes - bytes % mss).max(mss)
 }
 
-/// Consecutive buffers of one size.
+/// A run of consecutive buffers of the same size.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     /// Stream offset at which the first buffer begins.
@@ -98,9 +98,9 @@ impl SmallQueue {
         Self { held: 0, most: 0 }
     }
 
-    /// Sets the backlog to `held` bytes and its bound to a millisecond of
-    /// `rate` or two frames of `goal` bytes if that is more, at most `cap`; a
-    /// `cap` of 0 is unlimited.
+    /// Sets the backlog to `held` bytes. Its bound becomes the bytes that `rate` carries in a
+    /// millisecond or two frames of `goal` bytes, whichever is more, but at most `cap`. With a
+    /// `cap` of 0, there is no bound.
     pub fn set(&mut self, held: u32, rate: u64, goal: u32, cap: u32) {
         let millisecond = rate / 1_000;
         let most = millisecond.max(2 * u64::from(goal));
@@ -116,8 +116,8 @@ impl SmallQueue {
         self.held
     }
 
-    /// Returns true if the backlog has reached its bound, which the last frame may
-    /// exceed.
+    /// Returns true if the backlog has reached its bound. The last frame may take it beyond the
+    /// bound.
     pub const fn is_full(&self) -> bool {
         self.held > 0 && self.held >= self.most
     }

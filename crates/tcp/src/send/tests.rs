@@ -90,8 +90,8 @@ fn a_write_names_what_cut_it_short() {
     send.stream.release(&mut pool);
 }
 
-/// A writer that found a buffer of 900 bytes full waits for a third of the buffer, or for the room
-/// that the writer asked for.
+/// A writer that found a buffer of 900 bytes full waits until a third of the buffer is free, or the
+/// room that the writer asked for.
 #[test]
 fn a_blocked_writer_is_woken_at_its_low_water() {
     let mut pool = pool(16);

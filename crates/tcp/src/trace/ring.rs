@@ -1,7 +1,7 @@
 //! The ring of records.
 //!
-//! Rule: the ring allocates when it is created, and its size then stays the same. The ring
-//! interprets nothing.
+//! Rule: the ring allocates only when it is created, so its size never changes. The ring interprets
+//! nothing.
 
 use alloc::{boxed::Box, vec};
 

@@ -135,8 +135,8 @@ impl Checksum {
         self.len += len;
     }
 
-    /// Returns what `words` add to the sum at this place. After an odd number of bytes, the bytes
-    /// of every word are swapped, which multiplies the sum by 2⁸ modulo 0xffff.
+    /// Returns what `words` add to the sum at the present position. After an odd number of bytes,
+    /// the bytes of every word are swapped, which multiplies the sum by 2⁸ modulo 0xffff.
     #[inline]
     const fn in_place(&self, words: u64) -> u64 {
         words << (self.len % 2 * 8)

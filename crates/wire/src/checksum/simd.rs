@@ -71,7 +71,7 @@ pub fn sum_words(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Copies and returns the same sum as [`portable::copy_words`].
+/// Copies `src` to `dst`, and returns the same sum as [`portable::copy_words`].
 pub fn copy_words(dst: &mut [u8], src: &[u8]) -> u64 {
     if src.len() < WORTH_IT {
         return portable::copy_words(dst, src);

@@ -79,7 +79,7 @@ pub enum ChainError {
         code: ParameterProblemCode,
         /// Offset of the field in the packet, the IPv6 header included.
         pointer: u32,
-        /// The problem is reported even if the packet was addressed to a group.
+        /// The problem is reported even if the packet was sent to a multicast group.
         even_to_group: bool,
     },
 }
@@ -182,11 +182,12 @@ impl HeaderChain {
         }
     }
 
-    /// Walks on over the headers in the piece of a first fragment, which must have all headers
-    /// (RFC 7112).
+    /// Continues the walk in the fragmentable part of a first fragment, which must contain all
+    /// headers (RFC 7112).
     ///
     /// # Errors
-    /// [`ChainError`]. A second fragment header is an unknown next header.
+    /// [`ChainError`]. Another fragment header is refused with `TooLong`, unless it has offset 0
+    /// and is the last one (RFC 6946).
     pub fn in_first_fragment(&self, packet: &[u8]) -> Result<Self, ChainError> {
         let first = self.protocol.into();
         let rest = Self::walk(packet, first, (self.named_at, self.payload_at))?;
@@ -201,7 +202,8 @@ impl HeaderChain {
     /// start of `payload`.
     ///
     /// # Errors
-    /// [`ChainError`]. Another fragment header is refused with `TooLong`.
+    /// [`ChainError`]. Another fragment header is refused with `TooLong`, unless it has offset 0
+    /// and is the last one (RFC 6946).
     pub fn of_fragmentable(first: u8, payload: &[u8]) -> Result<Self, ChainError> {
         let chain = Self::walk(payload, first, (0, 0))?;
         match chain.fragment {
@@ -247,7 +249,7 @@ impl HeaderChain {
         let mut is_only_fragment = false;
         for _ in 0..=MOST_HEADERS {
             let end = match next {
-                // The hop-by-hop header is the first header or none. RFC 8200 §4.1.
+                // The hop-by-hop header may only be the first extension header. RFC 8200 §4.1.
                 HOP_BY_HOP if named_at == NEXT_HEADER_AT => options_end(packet, at)?,
                 HOP_BY_HOP => {
                     return Err(problem(ParameterProblemCode::NextHeader, named_at));
@@ -294,7 +296,7 @@ const fn problem(code: ParameterProblemCode, pointer: usize) -> ChainError {
     }
 }
 
-/// Returns the end of the extension header at `at`, whose second byte is its length.
+/// Returns the end of the extension header at `at`, whose second byte gives the header's length.
 fn header_end(packet: &[u8], at: usize) -> Result<usize, ChainError> {
     let units = *packet.get(at + 1).ok_or(ChainError::Truncated)?;
     let end = at + 8 + 8 * usize::from(units);

@@ -90,7 +90,7 @@ impl<'a> RouterAdvertisement<'a> {
     /// after the header, and `hop_limit` is the hop limit of its packet.
     ///
     /// # Errors
-    /// `BadOperation` for another code than 0 or another hop limit than 255; `Truncated` if the
+    /// `BadOperation` for a code other than 0 or a hop limit other than 255; `Truncated` if the
     /// message is too short; `BadOption` for an option without length, or one that reaches beyond
     /// the message.
     pub fn parse(

@@ -23,7 +23,7 @@ const MSS_LEN: usize = 4;
 const WINDOW_SCALE_LEN: usize = 3;
 const SACK_PERMITTED_LEN: usize = 2;
 const TIMESTAMPS_LEN: usize = 10;
-/// Start of options that are timestamps alone, as RFC 7323 appendix A aligns them.
+/// First four bytes of options that consist of timestamps alone, aligned as in RFC 7323 appendix A.
 const ALIGNED_TIMESTAMPS: [u8; 4] = [NO_OPERATION, NO_OPERATION, TIMESTAMPS, TIMESTAMPS_LEN as u8];
 const ALIGNED_TIMESTAMPS_LEN: usize = ALIGNED_TIMESTAMPS.len() + 8;
 /// Kind and length of a SACK option, before its blocks.
@@ -41,7 +41,8 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// A contiguous range received beyond the cumulative acknowledgment. RFC 2018 §3.
+/// A contiguous range of sequence numbers received beyond the cumulative acknowledgment. RFC 2018
+/// §3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlock {
     /// Sequence number of the first byte of the range.

@@ -82,8 +82,8 @@ fn defined(line: &str) -> Option<&str> {
     kinds.contains(&kind).then_some(name)
 }
 
-/// Returns the types that a line of a listing mentions: words that begin with a capital letter, but
-/// neither constants, type parameters of one letter, nor the later parts of paths.
+/// Returns the types that a line of a listing mentions: words that begin with a capital letter,
+/// except constants, type parameters of one letter, and the later parts of paths.
 fn mentioned(line: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let words = line.split(move |c| !is_part(c)).filter(move |word| {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use super::toolchain::Toolchain;
 
-/// Names in symbols: those of the stack's crates, and of the crates that the stack uses.
+/// Names of the stack's crates and of the crates that the stack uses, as they occur in symbols.
 const CRATES: [&str; 9] = [
     "fullpipe_tcp",
     "fullpipe_pool",
@@ -76,7 +76,7 @@ pub fn part(name: &str) -> String {
     }
 }
 
-/// Returns the place of `crate_name::` in `name`, where it begins a path.
+/// Returns the place in `name` at which a path begins with `crate_name::`.
 fn find_crate(name: &str, crate_name: &str) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = name[from..].find(crate_name) {

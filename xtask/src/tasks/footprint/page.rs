@@ -64,7 +64,7 @@ impl Page {
             let text = toolchain.emulate(&image, CONFIGURATIONS[0].1)?;
             ram_of_sets.insert(0, ram::parse(&text)?);
         }
-        // The image of the first set was built last.
+        // The first set was built last, so this build compiles nothing.
         let image = toolchain.build(SETS[0].features, "ram")?;
         let mut ram = Vec::new();
         for (_, words) in CONFIGURATIONS {

@@ -1,8 +1,8 @@
 //! Judges accounts (the time for each limit of a sender) that were inferred from captures, by
 //! comparing them with the stack's own limit clock.
 //!
-//! The one rule: every wrong account is printed in one line, with the number of the case (a random
-//! transfer), which repeats it.
+//! The one rule: every wrong account is printed in one line, with the number of its case (a random
+//! transfer). The number is enough to repeat the case.
 //!
 //! `fullpipe-judge` draws and judges the cases.
 

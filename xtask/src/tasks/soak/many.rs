@@ -27,8 +27,8 @@ pub fn jobs(jobs: Option<usize>) -> Result<usize> {
     }
 }
 
-/// Returns the results of `judge` for `count` numbers from `first` on, in their order. A progress
-/// bar counts the finished `things`.
+/// Returns the results of `judge` for `count` numbers from `first` on, in the order of the numbers.
+/// A progress bar counts the finished `things`.
 pub fn each<T: Send>(
     things: &str,
     (first, count): (u64, u64),

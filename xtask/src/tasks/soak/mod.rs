@@ -102,7 +102,7 @@ pub struct SoakArguments {
     jobs: Option<usize>,
 }
 
-/// Runs cases of captures, of kernel hosts or of views.
+/// Runs the cases of `--captures`, `--twins`, `--kernels` or `--views`.
 fn run_cases(arguments: &SoakArguments) -> Result<()> {
     let (first, jobs) = (arguments.first, arguments.jobs);
     if arguments.kernels || arguments.views {

@@ -252,7 +252,8 @@ fn defined(item: &syn::Item) -> Option<String> {
     Some(ident.to_string())
 }
 
-/// Returns the groups of files that import each other directly or indirectly, each group sorted.
+/// Returns the groups of files that import each other, directly or through other files. Each group
+/// is sorted.
 pub fn circles<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a str>> {
     let reach: BTreeMap<&str, BTreeSet<&str>> = edges
         .keys()

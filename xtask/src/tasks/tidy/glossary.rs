@@ -1,4 +1,4 @@
-//! Finds words that `docs/glossary.md` replaces.
+//! Finds words that `docs/glossary.md` replaces by others.
 //!
 //! The one rule: the words are those between backticks in the glossary's column "instead of". They
 //! may not occur in any other file, in upper or lower case.

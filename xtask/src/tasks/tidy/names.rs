@@ -87,8 +87,8 @@ pub fn check(files: &[&RustFile]) -> Vec<Finding> {
     findings
 }
 
-/// Returns true for a file that is compiled instead of another if a feature is off. It has the names
-/// of what it replaces.
+/// Returns true for a file that is compiled instead of another if a feature is off. It defines the
+/// same names as the file that it replaces.
 fn is_stand_in(path: &str) -> bool {
     path.ends_with("/off.rs") || path.ends_with("_off.rs")
 }

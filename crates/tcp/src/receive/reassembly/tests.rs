@@ -67,8 +67,8 @@ fn out_of_order_payload_is_bounded_in_bytes_and_the_room_comes_back() {
     assert_eq!(arrival, Arrival::OutOfOrder);
 }
 
-/// RFC 2018 §8: a receiver may refuse out-of-order payload. The rest of a burst behind one
-/// loss needs no further piece.
+/// RFC 2018 §8: a receiver may refuse out-of-order payload. All segments of a burst behind one loss
+/// form a single piece.
 #[test]
 fn with_all_pieces_in_use_only_the_last_one_grows() {
     let (mut receive, mut pool) = receiver();
@@ -170,7 +170,7 @@ fn the_fin_is_part_of_the_block_that_it_follows() {
 }
 
 /// RFC 2018 §4: an ACK reports the range that changed last, then the others in the order of their
-/// reports, as many as fit. `recent` has at most four ranges; a search for further ones takes no
+/// reports, as many as fit. `recent` has at most four ranges; a search for further ranges takes no
 /// more steps than the ACK has blocks.
 #[test]
 fn an_ack_costs_no_more_steps_than_it_has_sack_blocks() {

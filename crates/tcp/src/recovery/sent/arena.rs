@@ -39,8 +39,8 @@ pub struct SentArena {
     /// Number of ranges merged or reports ignored because one connection had as many nodes as it
     /// may have.
     refused_each: u64,
-    /// Nodes that one connection may have because of the peer's SACK blocks; if it is 0, the bytes
-    /// in flight determine the number.
+    /// Number of nodes that the peer's SACK blocks may add to one connection. If it is 0, the bytes
+    /// in flight determine the limit.
     each: u32,
     /// Nodes visited: the work of all boards.
     nodes_visited: Cell<u64>,
@@ -93,7 +93,7 @@ impl SentArena {
         self.shared_free() < self.shared.div_ceil(4)
     }
 
-    /// Returns the free nodes that a connection with a node may take.
+    /// Returns the number of free nodes that a connection that already has a node may take.
     const fn shared_free(&self) -> u32 {
         self.free_count.saturating_sub(self.reserved_nodes)
     }
@@ -138,7 +138,7 @@ impl SentArena {
         self.nodes.len() as u32
     }
 
-    /// Returns the ranges that SACK blocks may split off in a connection with
+    /// Returns the number of ranges that SACK blocks may split off in a connection with
     /// `outstanding` bytes in flight if [`with_max_cuts`](Self::with_max_cuts) set 0.
     #[must_use]
     pub fn default_max_cuts(outstanding: u32) -> u32 {
@@ -210,7 +210,7 @@ impl SentArena {
         &self.nodes[index as usize]
     }
 
-    /// Returns a node without counting the visit, which was counted before.
+    /// Returns a node without counting the visit, because it was counted before.
     pub(super) fn visited(&self, index: u32) -> &Sent {
         &self.nodes[index as usize]
     }
@@ -236,7 +236,7 @@ impl SentArena {
     }
 }
 
-/// The tree of a scoreboard has the ranges of its list, sorted by their starts.
+/// The tree of a scoreboard contains all of the board's ranges, sorted by first sequence number.
 impl SplayNodes for SentArena {
     type Key = SeqNum;
 

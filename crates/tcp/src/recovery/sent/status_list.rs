@@ -62,7 +62,7 @@ impl StatusList {
         }
     }
 
-    /// Inserts `index` right after `after`, or first.
+    /// Inserts `index` right after `after`, or first if `after` is `NONE`.
     pub fn insert_behind(&mut self, after: u32, index: u32, arena: &mut SentArena) {
         let newer = match after {
             NONE => core::mem::replace(&mut self.first, index),

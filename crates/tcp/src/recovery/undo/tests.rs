@@ -92,7 +92,7 @@ fn a_recovery_has_sent_nothing_until_it_or_the_one_before_has_a_retransmission()
     assert!(!undo.sent_nothing(), "it sent something, needlessly");
 }
 
-/// RFC 3522 §3.2, RFC 5682 §2.1: after the end of a recovery only DSACKs count.
+/// RFC 3522 §3.2, RFC 5682 §2.1: after the end of a recovery, only DSACKs can undo it.
 #[test]
 fn after_the_recovery_neither_echo_nor_original_undo_it() {
     let mut undo = recovering();
