@@ -12,7 +12,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::error::WireError;
 
-/// A 48-bit Ethernet address, in the order it is sent.
+/// A 48-bit Ethernet address. The octets are in the order in which they are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct MacAddress(
     /// The six octets, the one with the group bit first.

@@ -135,7 +135,7 @@ pub enum Icmpv4Message {
     },
 }
 
-/// The header of every message, of IPv4 and of IPv6.
+/// The header of every message of ICMPv4 and ICMPv6.
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub(crate) struct Layout {

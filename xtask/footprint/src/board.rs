@@ -1,4 +1,4 @@
-//! The minimum with which a program links and starts on a board: vectors, reset, an allocator.
+//! The minimum that a program needs to link and to start on a board: vectors, reset, an allocator.
 //!
 //! Rule: the board has one thread and no interrupt handlers, which every `unsafe` block relies on.
 

@@ -1,4 +1,5 @@
-//! `cargo xtask capi`: the C header and library, and the programs of other systems.
+//! `cargo xtask capi`: the C header and library, and two tests of them: the program of the uNet3
+//! document, and random calls with wrong arguments.
 //!
 //! The one rule: `fullpipe.h` is generated: by cbindgen from `crates/capi/src`, and from the tables
 //! of knobs (settings) and limits. It is committed, and `cargo xtask tidy` fails if it is out of date.

@@ -21,11 +21,11 @@ use super::{
 /// without a pause, is not idle.
 const OPENED_CELLS: u32 = 2;
 
-/// A connection that has received this many cells of payload without a pause is not idle, even if
-/// its window was never full. Applies only to a connection that has left its cell.
+/// A connection that has received 16 cells of payload without a pause is not idle, even if its
+/// window was never full. Applies only to a connection that has left its cell.
 const BUSY_CELLS: u32 = 16;
 
-/// A peer has used its window if less than a cell divided by this number is left. RFC 9293
+/// Part of a cell: a peer has used its window if less than an eighth of a cell is left. RFC 9293
 /// §3.8.6.2.1 keeps the peer from sending into so small a part of the window.
 const REST: u32 = 8;
 

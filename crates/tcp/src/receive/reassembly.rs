@@ -1,8 +1,8 @@
 //! Reassembly: arriving payload is written to its place in the stream.
 //!
-//! Rule: payload is trimmed to the bytes that were advertised and not yet received,
-//! written at its final offset, and only then counted. Payload without memory counts as
-//! not received: it is never acknowledged.
+//! Rule: payload is trimmed to the bytes that were advertised and not yet received, written at its
+//! final offset, and only then counted. Payload for which there is no memory counts as not
+//! received, and is never acknowledged.
 
 use core::ops::Range;
 

@@ -42,7 +42,7 @@ impl RecentRanges {
         self.0[0] = (range.start, range.end);
     }
 
-    /// Adds `range` behind the others, unless it is known or there is no room.
+    /// Adds `range` as the oldest, unless it is already in the list or there is no room.
     pub fn add_oldest(&mut self, range: Range<SeqNum>) {
         let len = self.len();
         let known = self.iter().any(|known| known == range);

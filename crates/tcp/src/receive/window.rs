@@ -73,7 +73,7 @@ impl LargestWindow {
     }
 }
 
-/// In a window of more segments than this, an unused part of a segment is insignificant.
+/// In a window of more than 64 segments, an unused part of a segment is insignificant.
 const MANY_SEGMENTS: u32 = 64;
 
 /// Returns the bytes of the whole segments of `mss` bytes that are certain to fit into a window of
@@ -91,8 +91,8 @@ fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
 }
 
 impl ReceiveHalf {
-    /// Reserves memory for the largest window, and returns the offset that the right edge
-    /// could reach now: at least the advertised edge, as long as memory backs it.
+    /// Reserves memory for the largest window, and returns the offset that the right edge could
+    /// reach now: at least the advertised edge, unless memory does not back it.
     fn reachable_edge(&mut self, room: &WindowRoom, pool: &mut Pool) -> u64 {
         // Bound the window by its field, because the buffer may be larger than the field can
         // express.

@@ -84,8 +84,8 @@ impl Frto {
 }
 
 /// Loss recovery of one connection. [`clear`](Self::clear) must be called before a `Recovery` is
-/// dropped: the scoreboard's nodes belong to an arena that all connections share, to which they
-/// must return.
+/// dropped: the scoreboard's nodes belong to an arena that all connections share, and must return
+/// to it.
 #[derive(Debug)]
 pub struct Recovery {
     phase: RecoveryPhase,

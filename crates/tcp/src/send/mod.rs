@@ -1,7 +1,7 @@
 //! The sending half: what was written, what is in flight, what the peer's window
 //! allows, and how payload is cut into segments.
 //!
-//! Rule: this part depends neither on congestion control nor on recovery.
+//! Rule: this module depends neither on congestion control nor on recovery.
 
 mod autotune;
 mod buffer;

@@ -13,12 +13,13 @@ use fullpipe_pool::Instant;
 
 use crate::{MtuProbing, SeqNum, TcpConfig};
 
-/// The black hole search stops at this size: a packet of 256 bytes.
+/// Smallest size that the search after a black hole (a path that drops large packets silently)
+/// tries: a packet of 256 bytes.
 const FLOOR: u16 = 216;
 /// Smallest size that a packet-too-big message can set: the size for the smallest MTU, 68 bytes
 /// (RFC 791 §3.2). The effective bound is the knob `ip.path_mtu_min`.
 const LEAST_REPORTED: u16 = 28;
-/// Sizes that differ by less than this, in bytes, are not worth a probe.
+/// A probe is not worth while to distinguish sizes that differ by less than 16 bytes.
 const STEP: u16 = 16;
 /// Number of lost probes after which their size counts as too large.
 const LOSSES: u8 = 2;

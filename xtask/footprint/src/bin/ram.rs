@@ -1,5 +1,5 @@
-//! Prints the memory of each part of a stack, and the depth of its call stack. The command line has
-//! the configuration. `cargo xtask footprint` runs this program in an emulator.
+//! Prints the memory of each part of a stack, and the depth of its call stack. The configuration is
+//! in the command line. `cargo xtask footprint` runs this program in an emulator.
 //!
 //! Rule: the program constructs the stack and measures it; no number is estimated.
 #![no_std]

@@ -104,8 +104,8 @@ int main(void)
 }
 ";
 
-/// Compiles the program of `document` with default and with tuned settings, and runs each test with
-/// both for `seconds`.
+/// Compiles the program of `document` twice, with default and with tuned settings, and runs each
+/// test for `seconds` with each of the two programs.
 ///
 /// # Errors
 /// Fails if the document does not contain the program, or if a test fails.

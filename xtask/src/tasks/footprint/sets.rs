@@ -1,7 +1,7 @@
 //! The sets of features and the configurations that are measured.
 //!
-//! The one rule: the first set has every feature, and the first configuration is that of the
-//! summary.
+//! The one rule: the first set has every feature, and the summary of the page is about the first
+//! configuration.
 
 /// Features of the crate `fullpipe`, measured together.
 pub struct FeatureSet {
@@ -33,7 +33,7 @@ pub const SETS: [FeatureSet; 3] = [
     },
 ];
 
-/// The configurations of which RAM is measured: a title, and a preset with settings.
+/// The configurations whose RAM is measured: a title, and a preset with settings.
 pub const CONFIGURATIONS: [(&str, &str); 2] = [
     (
         "`nuttx` with 4 connections, 2 listeners, 2 UDP sockets",

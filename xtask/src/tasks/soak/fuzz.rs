@@ -22,9 +22,9 @@ const STACKS: [&str; 2] = ["stack_receive", "stack_stateful"];
 /// Largest input, in bytes: a few frames of full size.
 const MAX_LEN: u32 = 8192;
 
-/// Seeds of the scripts with which a fuzzer of the stack starts. A script is a series of random
-/// bytes; any bytes are a valid script. Without these scripts, the fuzzer would need minutes to
-/// find the first one that completes a handshake.
+/// Seeds from which the first scripts of a fuzzer of the stack are drawn. A script is a series of
+/// random bytes; any bytes are a valid script. Without these scripts, the fuzzer would need minutes
+/// to find the first one that completes a handshake.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=64;
 
 /// Fuzzes the stack for `seconds` with each of its targets, and then all parsers together for

@@ -1,7 +1,7 @@
 //! Judges explanations of random transfers.
 //!
-//! The one rule: every promised figure is checked here. For each of the worst worlds (random
-//! transfers, drawn from a number), the command that repeats the world is printed.
+//! The one rule: the command fails if a figure misses its limit. For each of the worst worlds
+//! (random transfers, drawn from a number), the command that repeats the world is printed.
 //!
 //! `fullpipe-judge` draws and judges the worlds.
 

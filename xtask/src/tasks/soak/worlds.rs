@@ -156,8 +156,8 @@ impl JudgedIn {
     }
 }
 
-/// One in this many worlds is run twice, with and without bursts, and the frames of the two runs
-/// are compared.
+/// One world in four is run twice, with and without bursts, and the frames of the two runs are
+/// compared.
 const COMPARED: u64 = 4;
 
 /// Runs one world. Returns its summary, or the reason that it failed.

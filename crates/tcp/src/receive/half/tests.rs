@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Creates a receiver with `unread` bytes that the application has not read, whose peer
-/// may send `left` bytes.
+/// Creates a receiver. Its application has not read `unread` bytes, and its peer may still send
+/// `left` bytes.
 fn receiver(unread: u32, left: u32) -> ReceiveHalf {
     let mut receive = ReceiveHalf::new(SeqNum(u32::MAX - 700), 0);
     receive.rcv_nxt += unread;

@@ -20,7 +20,7 @@ use crate::{SeqNum, congestion::Snapshot};
 const FEWEST_CUTS: u32 = 1_024;
 /// Bytes in flight for each range that SACK blocks may split off.
 const BYTES_PER_CUT: u32 = 1 << 10;
-/// Ranges below this size, in bytes, are merged while a connection has too many ranges.
+/// While a connection has too many ranges, its ranges of less than 256 bytes are merged.
 pub(super) const SMALL_SEGMENT: u32 = 256;
 
 /// The nodes of all connections of a host.

@@ -8,7 +8,7 @@ use super::*;
 
 const LINK: u16 = 1_460;
 const NOW: Instant = Instant::from_secs(10);
-/// Sequence number that packet-too-big messages quote.
+/// Sequence number that the packet-too-big messages of these tests quote.
 const SEQ: SeqNum = SeqNum(2_000);
 const NEVER: Instant = Instant::from_secs(1_000_000);
 

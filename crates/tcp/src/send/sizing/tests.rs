@@ -44,7 +44,7 @@ fn a_new_size_without_a_free_run_waits_until_payload_has_left() {
     buffers.wrote(50_000, 5_000, 15_000);
     assert_eq!(buffers.left(50_000), 5_000);
     assert_eq!(buffers.left(20_500), 2_500);
-    // Everything has left: the size counts from the next byte.
+    // Everything has left, so the new size counts from the next byte.
     buffers.wrote(60_001, 7_000, 60_001);
     assert_eq!(buffers.left(60_001), 7_000);
 }

@@ -1,4 +1,5 @@
-//! Tests with one listing that mentions a type without a name, and with listings that do not.
+//! Tests with a listing that mentions a type that other programs cannot name, and with listings
+//! that do not.
 
 use super::check;
 
