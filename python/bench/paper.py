@@ -28,6 +28,8 @@ LARGEST = 100_000_000
 # Packed datasets of the largest report, and how often each has every capture.
 COPIES = 10
 REPEATS = 200
+# Prints the largest memory of a process, in KiB. `ru_maxrss` would include that of the parent.
+PEAK = "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
 
 
 def timed(call):
@@ -46,8 +48,7 @@ def processor_s():
 def report_of(datasets, out):
     """Returns the processor time of a report, and prints its memory."""
     code = ("import sys\nfrom fullpipe import fleet\n"
-            "fleet.report(sys.argv[2:], out=sys.argv[1], pages=0)\n"
-            "import resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)")
+            "fleet.report(sys.argv[2:], out=sys.argv[1], pages=0)\n" + PEAK)
     command = [sys.executable, "-c", code, out / "report", *datasets]
     seconds, answer = timed(lambda: subprocess.run(command, check=True, capture_output=True, text=True))
     memory = int(answer.stdout.split()[-1]) / 1024
@@ -85,8 +86,7 @@ def driver_memory(capture, count, out):
     peaks = []
     for files in (folder / "*[02468].pcapng", folder / "*.pcapng"):
         fleet.why_many(files, out / "small-dataset")
-        code = ("import sys\nfrom fullpipe import fleet\nfleet.why_many(sys.argv[1], sys.argv[2])\n"
-                "import resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)")
+        code = ("import sys\nfrom fullpipe import fleet\nfleet.why_many(sys.argv[1], sys.argv[2])\n" + PEAK)
         command = [sys.executable, "-c", code, files, out / "small-dataset"]
         peaks.append(int(subprocess.run(command, check=True, capture_output=True).stdout) * 1024)
     return (peaks[1] - peaks[0]) / (count / 2)

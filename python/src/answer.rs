@@ -154,7 +154,7 @@ impl Answer {
             let fix = match same {
                 Some((_, earlier)) => {
                     format!(
-                        "it is connection {earlier} in another capture; flow={earlier} merges both"
+                        "it is the same as connection {earlier} of another capture; flow={earlier} merges the two captures"
                     )
                 }
                 None => format!("the last connection is number {last}"),

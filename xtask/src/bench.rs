@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{lwip, repository};
 
-/// Run the benchmarks of the workspace, or those beside other stacks.
+/// Run the benchmarks of the workspace, or those that compare fullpipe with other stacks.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 #[command(after_help = "\
@@ -25,9 +25,9 @@ Examples:
   cargo xtask bench kernel -- --help    options of that benchmark
   cargo xtask bench stacks              CPU time of fullpipe beside other stacks
   cargo xtask bench stacks --help       cases and options
-  cargo xtask bench callgrind           instructions of the same (valgrind)
+  cargo xtask bench callgrind           instructions of the same transfers (valgrind)
   cargo xtask bench active              CPU time with many active connections
-  cargo xtask bench idle                CPU time and memory beside idle connections
+  cargo xtask bench idle                CPU time and memory of a transfer while many connections are idle
   cargo xtask bench performance         all of these, written to docs/performance.md
   cargo xtask bench guard --update      write the figures that `cargo xtask test` compares with")]
 pub struct BenchArguments {
@@ -52,7 +52,7 @@ enum BesideStacks {
     /// Measure the CPU time with many connections that carry payload
     #[command(disable_help_flag = true)]
     Active(Forwarded),
-    /// Measure the CPU time and the memory beside idle connections
+    /// Measure the CPU time and the memory of a transfer while many connections are idle
     #[command(disable_help_flag = true)]
     Idle(Forwarded),
     /// Count instructions of fullpipe and of other stacks (needs valgrind)

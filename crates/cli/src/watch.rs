@@ -441,7 +441,7 @@ impl<'a> Watching<'a> {
         if sockets.len() > MOST_VERDICTS && !is_silent {
             let rest = sockets.len() - MOST_VERDICTS;
             print(&format!(
-                "\n{rest} more sockets moved less; `--socket SK` prints the verdict about one"
+                "\n{rest} more sockets carried fewer bytes; `--socket SK` prints the verdict about one"
             ))?;
         }
         if self.arguments.nstat {

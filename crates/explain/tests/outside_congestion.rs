@@ -67,7 +67,7 @@ fn a_registered_congestion_control_is_named_as_the_cause_and_a_built_in_one_offe
         .set("near.tcp.congestion", "few")
         .expect("it is registered");
     let setup = &experiment.rows[0].setup;
-    let found = explain(setup, 1).expect("the stack is right");
+    let found = explain(setup, 1).expect("no checker finds a violation");
     assert_eq!(found.limit, Cause::CONGESTION, "{:?}", found.parts);
     assert_eq!(found.present.as_deref(), Some("few"));
     let words = &found.parts.limited_by;
@@ -89,7 +89,7 @@ fn a_registered_congestion_control_is_named_as_the_cause_and_a_built_in_one_offe
 fn a_registered_congestion_control_that_is_not_chosen_changes_nothing() {
     let plain = Experiment::parse("few", "few.toml", FILE).expect("no mistake");
     let [own, other] = [experiment(), plain].map(|experiment| {
-        let found = explain(&experiment.rows[0].setup, 1).expect("the stack is right");
+        let found = explain(&experiment.rows[0].setup, 1).expect("no checker finds a violation");
         (found.limit, found.levers)
     });
     assert_eq!(own, other);

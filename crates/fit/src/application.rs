@@ -209,7 +209,7 @@ pub fn joined_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let pause_us = span as f64 / 1e3 * write as f64 / trace.bytes.max(1) as f64;
     let why = "the first burst, which waited for nothing";
     plan.set("workload.write", write, Basis::Inferred, why);
-    let why = "so that the writes make the captured payload in its time";
+    let why = "the writes produce the payload in the time that the capture shows";
     let pause = micros_value(pause_us);
     plan.set("workload.pause", pause, Basis::Inferred, why);
     true

@@ -236,8 +236,9 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     // If a receiver tunes its buffer and its window stops growing below the preset's cap, the
     // receiver's own cap is probably lower than the preset's.
     if is_linux && sized == SizedBy::Autotuning && (limits || is_set) && buffer < own {
-        let why =
-            format!("{why}; a receiver whose program sets SO_RCVBUF has a smaller window scale");
+        let why = format!(
+            "{why}; the window scale shows autotuning: after SO_RCVBUF it would be smaller"
+        );
         let first = (windows[0] * 100 / share).clamp(1, buffer - 1).min(131_072);
         let bounds = format!("4096 {first} {buffer}");
         plan.set("receiver.tcp_rmem", bounds, Basis::Inferred, why);
@@ -380,7 +381,7 @@ fn pacing_rate(plan: &mut Plan, evidence: &Evidence<'_>) {
         (bytes + band.bytes, time + band.end_ns - band.at_ns)
     });
     let rate = bytes as f64 * 1e9 / time.max(1) as f64;
-    let why = "single segments at equal times, on a path that carries them faster";
+    let why = "single segments left at equal intervals, and the path can carry them faster";
     plan.set("sender.tcp.pacing", "true", Basis::Inferred, why);
     let rate = (rate.round() as u64).clamp(1, u64::from(u32::MAX));
     plan.set("sender.tcp.pacing_rate_max", rate, Basis::Inferred, why);
@@ -414,8 +415,8 @@ fn partial_segments(plan: &mut Plan, evidence: &Evidence<'_>) {
         let why = format!("{partial} partial segments left while others were in flight");
         plan.set("sender.tcp.nagle", "false", Basis::Inferred, why);
     } else if is_linux && shows(partial) {
-        let why = "Linux sends a partial segment while only full segments are in flight, and the \
-                   twin does the same without the algorithm";
+        let why = "Linux sends a partial segment while only full segments are in flight; the twin \
+                   does so only without Nagle's algorithm";
         plan.set("sender.tcp.nagle", "false", Basis::Assumed, why);
     }
 }

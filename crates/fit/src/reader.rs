@@ -40,7 +40,7 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     if let Some((from, to)) = pause(evidence, &windows) {
         let open = |one: &&(u64, u64, u64)| one.0 <= from && one.2 as f64 >= OPEN * largest as f64;
         let after = windows.iter().rev().find(open).map_or(0, |one| one.0);
-        let why = "the window was never as large again before it closed";
+        let why = "the last time, before the window closed, at which it was fully open";
         plan.set(
             "workload.read.stall_after",
             micros_value(after as f64 / 1e3),
@@ -91,7 +91,7 @@ pub fn pace(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let every_us = read as f64 * seconds / (last.ack - first.ack).max(1) as f64 * 1e6;
     let why = "median step of the right edge of the window";
     plan.set("workload.read.bytes", read, Basis::Inferred, why);
-    let why = "so that the reader takes the captured payload in its time";
+    let why = "the reader takes the payload in the time that the capture shows";
     let every = micros_value(every_us.max(1.0));
     plan.set("workload.read.every", every, Basis::Inferred, why);
     true

@@ -112,7 +112,7 @@ impl<'a> Tally<'a> {
             },
             figure("confident and wrong", of(Verdict::Wrong), worlds, 0.01),
             count(
-                "levers that \"will not help\" and help",
+                "levers that help, although the verdict says that they gain nothing",
                 falsely.sum(),
                 refuted.sum(),
             ),

@@ -110,8 +110,8 @@ fn refusals(setup: &Setup) -> Vec<String> {
         .collect();
     if !own.is_empty() {
         reasons.push(format!(
-            "fullpipe's own stack runs {}, and all hosts of a row are kernel hosts or none is \
-             (--hosts kernel)",
+            "these hosts have fullpipe's own stack: {}. Either all hosts of a row are kernel hosts \
+             (--hosts kernel), or none is",
             own.join(", ")
         ));
     }
@@ -124,7 +124,7 @@ fn refusals(setup: &Setup) -> Vec<String> {
     for link in &setup.links {
         if link.link(Direction::Forward).radio.is_some() {
             reasons.push(format!(
-                "{}.radio: a host does not wait for the air before it hands over a frame",
+                "{}.radio: kernel hosts send frames without waiting for a free radio channel",
                 link.name
             ));
         }
@@ -160,7 +160,7 @@ fn host_refusal(host: &HostPlan) -> Option<String> {
     let name = &host.name;
     if !host.cpu.is_free() {
         return Some(format!(
-            "{name}.cpu: this machine's processor does not take the row's times"
+            "{name}.cpu: the processor of a kernel host is this machine's, and its speed cannot be set"
         ));
     }
     host.registered_congestion().map(|own| {
@@ -176,7 +176,7 @@ fn flows_not_applied(setup: &Setup) -> Vec<String> {
     for flow in &setup.flows {
         if flow.low_water() != LowWater::Bytes(0) {
             lines.push(format!(
-                "{}.low_water: Linux wakes a writer at a third",
+                "{}.low_water: Linux wakes a writer when a third of the send buffer is free",
                 flow.name
             ));
         }
@@ -195,8 +195,8 @@ fn notes(hosts: &[&HostPlan; 2], links: &[LinkModel; 2]) -> Vec<String> {
             format!("{a} and {b}")
         };
         notes.push(format!(
-            "The queue before the link is that of the TAP device, {frames} frames: a full one \
-             drops, where fullpipe's device refuses."
+            "The queue before the link is that of the TAP device, {frames} frames. A full queue of a TAP \
+             device drops frames; fullpipe's device refuses them."
         ));
     }
     notes

@@ -109,7 +109,7 @@ fn a_setting_that_the_kernel_lacks_is_named() {
         (
             "workload.low_water",
             "50%",
-            "workload.low_water: Linux wakes a writer at a third",
+            "workload.low_water: Linux wakes a writer when a third of the send buffer is free",
         ),
     ] {
         assert_eq!(plan(&[(name, value)]).not_applied, [expected]);
@@ -121,7 +121,7 @@ fn a_row_that_no_kernel_can_run_says_why() {
     for (settings, reason) in [
         (
             &[("near.stack", "fullpipe")][..],
-            "fullpipe's own stack runs near",
+            "these hosts have fullpipe's own stack: near",
         ),
         (&[("near.cpu.call", "1us")], "near.cpu"),
         (&[("link.radio.access", "50us")], "path.radio"),

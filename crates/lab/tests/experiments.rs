@@ -332,7 +332,10 @@ fn a_closed_window_is_probed_as_long_as_the_peer_answers() {
     assert_eq!(answered.outcome, Outcome::Complete);
     assert_eq!((answered.delivered_bytes, answered.resets), (4_000_000, 0));
     assert!((1_902.0..=1_904.0).contains(&answered.pause_s));
-    assert!(answered.window_probes > 15, "answers count for nothing");
+    assert!(
+        answered.window_probes > 15,
+        "window probes that are answered do not count towards the limit"
+    );
 
     assert_eq!(lost.outcome, Outcome::Dropped);
     assert_eq!((lost.window_probes, lost.resets), (15, 1));

@@ -207,7 +207,10 @@ fn datagrams_are_sorted_by_flow_and_answered_from_their_destination() {
             for _ in 0..4 {
                 let mut flow = udp.next().await.expect("a datagram");
                 served.push(tokio::spawn(async move {
-                    let question = flow.recv().await.expect("it began the flow");
+                    let question = flow
+                        .recv()
+                        .await
+                        .expect("the datagram that began the flow arrives");
                     let answer = [b"re ".as_slice(), &question].concat();
                     flow.send(&answer).await.expect("the peer is there");
                     assert_eq!(flow.recv().await, None, "the flow is idle and ends");

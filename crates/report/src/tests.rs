@@ -78,7 +78,7 @@ fn a_page_loads_nothing_and_fills_every_place_of_its_frame() {
     }
     assert!(
         page.contains("id=\"blob-2\""),
-        "the pool, the series, the bands"
+        "there are three blobs: the pool, the series and the bands"
     );
 }
 

@@ -212,7 +212,8 @@ fn time_wait_answers_old_segments_and_ignores_resets() {
         ack,
         TcpFlags::FIN | TcpFlags::ACK,
     );
-    let answered = answer(&mut pair, &fin).expect("the last ACK was lost, it says");
+    let answered =
+        answer(&mut pair, &fin).expect("a repeated FIN means that the last ACK was lost");
     assert!(has(&answered, TcpFlags::ACK));
     assert_eq!((answered.header.seq, answered.header.ack), (ack, next));
     let reset = segment(port, next, ack, TcpFlags::RST);
@@ -220,13 +221,13 @@ fn time_wait_answers_old_segments_and_ignores_resets() {
     assert_eq!(
         pair.b.stack.tcp_counts(),
         (0, 0, 1),
-        "RFC 1337: it waits on"
+        "RFC 1337: TIME-WAIT continues"
     );
     let old = segment(port, next.wrapping_sub(9_000), ack, TcpFlags::ACK);
     assert!(answer(&mut pair, &old).is_some());
     assert!(
         answer(&mut pair, &old).is_none(),
-        "not as often as a stranger likes"
+        "the rate of ACKs is limited"
     );
 }
 

@@ -51,7 +51,7 @@ pub struct ForwardArguments {
     /// Become this user after the device is open
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Flows of each protocol at the same time
+    /// Largest number of flows of each protocol at the same time
     #[arg(long, value_name = "N", default_value_t = 4_096, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub flows: u32,
     /// Packet memory for the payload of all flows
@@ -69,7 +69,7 @@ pub struct ForwardArguments {
     /// Change a knob of the stack; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
-    /// Print each second the side that limits each flow, and its limit
+    /// Every second, print for each flow which side limits it, and by what
     #[arg(long)]
     pub limits: bool,
     /// Print JSON: with --limits one object per second, otherwise one at the end
@@ -83,7 +83,7 @@ pub struct ForwardArguments {
     pub time: Option<Duration>,
 }
 
-/// Reads a TUN device.
+/// Parses the name of a TUN device.
 fn tun(text: &str) -> Result<DeviceSpec, String> {
     match text.parse::<DeviceSpec>() {
         Ok(spec) if spec.kind == DeviceKind::Tun => Ok(spec),

@@ -179,7 +179,7 @@ pub fn verdicts(recordings: &[Recording], top: usize, layout: Layout) -> String 
         let more = sockets.len().saturating_sub(shown) as u64 + recording.replay.omitted;
         if more > 0 {
             let text = format!(
-                "{} more sockets of {} moved less (--top 0 shows all that are kept).",
+                "{} more sockets of {} carried fewer bytes (--top 0 shows all that are kept).",
                 grouped(more),
                 recording.name
             );
@@ -216,7 +216,7 @@ pub fn beside(recordings: &[Recording], connections: &Connections, layout: Layou
             &mut out,
             "",
             0,
-            "The receiver's socket was recorded, whose account says why it read or acknowledged late, and not what limited the sender.",
+            "This recording is of the receiver's socket. It shows why the receiver read or acknowledged late, but not what limited the sender.",
         ),
     }
     let settings = &recording.settings;
@@ -289,7 +289,8 @@ pub fn lines(recordings: &[Recording], rows: &[Row], layout: Layout) -> String {
         layout.paragraph(&mut out, "  ", 4, &text);
     }
     match out.is_empty() {
-        true => "\nNo recorded socket has the addresses and ports of a sender here.\n".to_string(),
+        true => "\nNo recorded socket has the addresses and ports of a sender in this capture.\n"
+            .to_string(),
         false => {
             let heading = "Connections whose sender's socket was recorded";
             format!("\n{}\n{out}", layout.paint(Tone::Heading, heading))

@@ -138,7 +138,7 @@ fn a_sweep_that_cannot_be_run_is_refused_before_anything_is() {
         &[
             (
                 &["lab", "run", "nuttx", "--sweep", "pool.blocks=1..8"],
-                "a range says how it goes on",
+                "the step of the range is missing",
             ),
             (
                 &["lab", "run", "nuttx", "--sweep", "pool.block=1,8"],

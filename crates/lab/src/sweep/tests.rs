@@ -53,7 +53,7 @@ fn the_error_of_a_wrong_range_describes_a_correct_one() {
     for (text, expected) in [
         ("", "a value between two commas is missing"),
         ("1,,2", "a value between two commas is missing"),
-        ("1..4", "a range says how it goes on"),
+        ("1..4", "the step of the range is missing"),
         ("1..cubic*2", "`cubic` is no end of a range"),
         ("1ms..4K*2", "the same unit"),
         ("8..4*2", "a range goes up"),

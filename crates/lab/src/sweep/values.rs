@@ -38,7 +38,8 @@ fn range(
     values: &mut Vec<String>,
 ) -> Result<(), String> {
     let Some(sign) = rest.find(['*', '+']) else {
-        let what = "a range says how it goes on, such as 4K..1M*2 or 10ms..50ms+10ms";
+        let what =
+            "the step of the range is missing; write for example 4K..1M*2 or 10ms..50ms+10ms";
         return Err(wrong(part, what));
     };
     let (last, step) = (&rest[..sign], &rest[sign + 1..]);

@@ -259,7 +259,7 @@ fn medium(ends: &[LiveEnd; 2]) -> io::Result<Medium> {
         if capabilities.checksum_tx || capabilities.super_segment > 0 {
             let name = &end.name;
             return refused(format!(
-                "{name} leaves checksums or cuts to its device: open it without offloads"
+                "{name} leaves checksums or segmentation to its device: open it without offloads"
             ));
         }
     }
