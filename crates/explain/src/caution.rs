@@ -3,6 +3,9 @@
 //! Rule: a caution is a sentence about the value to set. It follows from the host's other settings
 //! and from published recommendations, not from a run.
 
+#[cfg(test)]
+mod tests;
+
 use fullpipe::presets::alias;
 use fullpipe_scenario::{experiment::HostPlan, units::grouped};
 
@@ -59,16 +62,22 @@ pub fn capped(host: &HostPlan, after: &HostPlan, knob: &str) -> Option<String> {
     }
     let names = alias::of_knob(host.preset.name, limit);
     let own = names.first().and_then(|name| alias::find(name));
-    let (name, present) = match own.and_then(|alias| Some((alias, alias.present(&host.config)?))) {
-        Some((alias, present)) => (alias.name, present),
-        None => (limit, cap.to_string()),
+    let named = |host: &HostPlan, cap: u64| {
+        let own = own.and_then(|alias| Some((alias.name, alias.present(&host.config)?)));
+        own.unwrap_or((limit, cap.to_string()))
     };
-    Some(match cap_after > cap {
-        true => format!(
+    let (name, present) = named(host, cap);
+    Some(match (cap_after > cap, cap_after < size) {
+        (true, false) => format!(
             "{name} = {present} caps this buffer at a smaller size. The advice therefore also \
              raises {name}."
         ),
-        false => format!(
+        (true, true) => format!(
+            "{name} = {present} caps this buffer at a smaller size. The advice raises {name} only \
+             to {}, and the predicted result is that of this size.",
+            named(after, cap_after).1
+        ),
+        (false, _) => format!(
             "{name} = {present} caps this buffer at a smaller size. The predicted result is that of \
              the smaller size. The whole size also needs a higher {name}."
         ),
