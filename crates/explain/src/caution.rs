@@ -62,7 +62,7 @@ pub fn capped(host: &HostPlan, after: &HostPlan, knob: &str) -> Option<String> {
     }
     let names = alias::of_knob(host.preset.name, limit);
     let own = names.first().and_then(|name| alias::find(name));
-    let named = |host: &HostPlan, cap: u64| {
+    let named = |host: &HostPlan, cap: u32| {
         let own = own.and_then(|alias| Some((alias.name, alias.present(&host.config)?)));
         own.unwrap_or((limit, cap.to_string()))
     };
