@@ -4,7 +4,7 @@
 
 FOLDER has captures. Prints what a capture costs, and a verdict; what the driver needs for a capture
 that an earlier call did; what packing and the report cost; and the memory of the driver for each of COUNT
-captures, and of the process that did all of this. Times are processor time, of all threads and of child
+captures (at most 60,000), and of the process that did all of this. Times are processor time, of all threads and of child
 processes, because other work on the machine changes it least.
 """
 
@@ -57,20 +57,21 @@ def report_of(datasets, out):
 
 
 def repeated(packed, out, number):
-    """Returns a packed dataset with every row `REPEATS` times, as rows of different captures and hosts.
+    """Returns a packed dataset with every row `REPEATS` times, as rows of different captures.
 
-    A host in 10 connections of its captures has an address of its own.
+    The connections begin at different times of one year, and ten of them have the same sender.
     """
     shutil.copytree(packed / PACKS, out / PACKS)
-    address = "format('10.{}.{}.{}:', (n // 2560 + %d) %% 256, n // 10 %% 256, hash(file) %% 200)" % (25 * number)
     for part in packed.rglob("*.parquet"):
         target = out / part.relative_to(packed)
         target.parent.mkdir(parents=True)
         file = "source" if part.parent.name == "errors" else "file"
-        changed = [f"{file} || '-{number}-' || n as {file}"]
+        source = f"select *, row_number() over () * {REPEATS} + n + {number} * 1e7::bigint as id from '{part}', range({REPEATS}) r(n)"
+        changed = [f"{file} || '-' || id as {file}"]
         if part.parent.name == "connections":
-            changed.append(f"{address} || regexp_extract(sender, '[0-9]+$') as sender")
-        duckdb.sql(f"copy (select * replace ({', '.join(changed)}) from '{part}', range({REPEATS}) r(n)) to '{target}'")
+            address = "format('10.{}.{}.{}:', id // 655360 % 256, id // 2560 % 256, id // 10 % 256)"
+            changed += [f"{address} || regexp_extract(sender, '[0-9]+$') as sender", "1.7e9 + id * 7.0 % 3e7 as began_s"]
+        duckdb.sql(f"copy (select * exclude (id, n) replace ({', '.join(changed)}) from ({source})) to '{target}'")
     return out
 
 

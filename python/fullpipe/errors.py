@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Optional, Sequence
+import functools
+from typing import Any, Optional, Sequence, Tuple
 
 
 class FullpipeError(Exception):
@@ -71,6 +72,11 @@ class ReadError(CaptureError, OSError):
     ) -> None:
         super().__init__(message, file=file, fix=fix)
         self.errno = errno
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        # OSError has a way of its own, which loses the attributes.
+        made = functools.partial(type(self), file=self.file, fix=self.fix, errno=self.errno)
+        return made, (str(self),)
 
     def __str__(self) -> str:
         # OSError has a text of its own once it has an errno.

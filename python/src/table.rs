@@ -111,11 +111,12 @@ pub fn unpickled(columns: Vec<PickledColumn<'_>>) -> PyResult<Table> {
                     .map(|value| value.extract())
                     .collect::<PyResult<_>>()?,
             ),
-            _ => Values::Decimal(
+            "Float64" => Values::Decimal(
                 values
                     .map(|value| value.extract())
                     .collect::<PyResult<_>>()?,
             ),
+            other => return Err(failed(format!("{name}: a table has no columns of {other}"))),
         };
         Ok(Column { name, values })
     });

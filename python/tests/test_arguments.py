@@ -6,6 +6,7 @@ import copy
 import errno
 import fractions
 import gzip
+import importlib.metadata
 import pathlib
 import pickle
 from typing import Any, Callable, Dict
@@ -103,7 +104,13 @@ def test_a_missing_file_has_the_number_of_the_error() -> None:
     with pytest.raises(fullpipe.ReadError, match="^/nowhere: ") as caught:
         fullpipe.why("/nowhere")
     assert (caught.value.errno, caught.value.file) == (errno.ENOENT, "/nowhere")
-    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    copied = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copied), copied.errno, copied.file) == (str(caught.value), errno.ENOENT, "/nowhere")
+
+
+def test_the_package_has_its_licences() -> None:
+    names = {path.name for path in importlib.metadata.files("fullpipe") or []}
+    assert {"LICENSE-MIT", "LICENSE-APACHE", "py.typed"} <= names
 
 
 def test_scenarios_and_tables_can_be_sent_to_another_process(scenario: fullpipe.Scenario) -> None:

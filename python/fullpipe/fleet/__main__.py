@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="example: fullpipe fleet report dataset --before dataset-of-last-week --out report",
     )
     show.add_argument("dataset", nargs="+", help="folder or URI of a dataset; several are summed up together")
-    show.add_argument("--before", nargs="+", metavar="DATASET", help="an earlier dataset to compare with, or several")
+    show.add_argument("--before", action="append", metavar="DATASET", help="an earlier dataset to compare with; may be given several times")
     show.add_argument(
         "--out",
         default="report",

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 import pyarrow
 
 import fullpipe
 
 from .dataset import Dataset
+from .parts import is_packed
 from .sources import filesystem_of, local
 from .tasks import CaptureTask
 
@@ -24,12 +25,12 @@ FOLDER = "connections"
 TABLES = ("outliers", "most_lost")
 
 Write = Callable[[str, bytes], None]
-# Capture and number of a connection.
-Which = Tuple[str, int]
+# Dataset, capture and number of a connection.
+Which = Tuple[str, str, int]
 
 
 def link(
-    datasets: Sequence[str], sums: Dict[str, pyarrow.Table], count: int, write: Write
+    sums: Dict[str, pyarrow.Table], count: int, write: Write
 ) -> Dict[str, pyarrow.Table]:
     """Writes the pages of the first `count` connections and returns the tables with links to them.
 
@@ -40,7 +41,7 @@ def link(
     for which in wanted[:count]:
         path = _name(which)
         try:
-            write(path, _page(datasets, *which).html.encode())
+            write(path, _page(*which).html.encode())
             found[which] = (path, "")
         except (fullpipe.FullpipeError, OSError) as error:
             found[which] = ("", str(error))
@@ -58,26 +59,26 @@ def link(
 
 
 def _connections(table: pyarrow.Table) -> List[Which]:
-    return list(zip(table["file"].to_pylist(), table["number"].to_pylist()))
+    columns = [table[name].to_pylist() for name in ("dataset", "file", "number")]
+    return list(zip(*columns))
 
 
 def _name(which: Which) -> str:
     """Returns the relative path of a page, which depends on nothing but the connection."""
-    source, number = which
-    digest = hashlib.sha256(source.encode()).hexdigest()[:10]
+    dataset, source, number = which
+    digest = hashlib.sha256(f"{dataset}\n{source}".encode()).hexdigest()[:10]
     stem = posixpath.basename(source.partition("?")[0]).partition(".")[0]
     plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in stem)[:40]
     return posixpath.join(FOLDER, f"{plain}-{digest}-{number}.html")
 
 
-def _page(datasets: Sequence[str], source: str, number: int) -> fullpipe.Page:
+def _page(dataset: str, source: str, number: int) -> fullpipe.Page:
     """Returns the page of a connection; with its verdict if its dataset has verdicts."""
-    key = CaptureTask(source, 0, 0, ()).key
-    entries = (Dataset(dataset).entry(key) for dataset in datasets)
-    # One of several datasets may have failed to analyse the capture.
-    entry = next((entry for entry in entries if entry is not None and not entry["error"]), None)
+    entry = Dataset(dataset).entry(CaptureTask(source, 0, 0, ()).key)
     if entry is None:
-        fix = "its dataset is packed; make a report of the dataset from which it was packed"
+        fix = "the dataset has no entry of the capture"
+        if is_packed(dataset):
+            fix = "its dataset is packed; make a report of the dataset from which it was packed"
         raise fullpipe.CaptureError(fix, file=source, fix=fix)
     options: Dict[str, Any] = dict(entry["stamp"][-1])
     explained = options.pop("explain")

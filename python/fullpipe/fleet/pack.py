@@ -20,7 +20,7 @@ import fullpipe
 
 from .dataset import MANIFEST, at_once
 from .parts import COLUMNS, PACKED, PACKS, damaged, finished, is_packed, paths_of, schema_of
-from .sources import Path, absolute, filesystem_of, shown
+from .sources import Path, absolute, filesystem_of, is_inside, shown
 
 # Rows of a row group.
 ROWS = 1_000_000
@@ -37,6 +37,9 @@ def pack(dataset: Path, out: Path) -> None:
     if keys is None or not (paths_of(source, "captures", keys) or paths_of(source, "errors", keys)):
         fix = "it is packed already" if is_packed(source) else "no tables of why_many here"
         raise fullpipe.CaptureError(f"{shown(source)}: {fix}", file=source, fix=fix)
+    if is_inside(target, source):
+        fix = "the packed dataset needs a folder outside of the dataset"
+        raise fullpipe.SettingError(f"{shown(target)}: {fix}", setting="out", fix=fix)
     filesystem, root = filesystem_of(target)
     if filesystem.get_file_info(posixpath.join(root, MANIFEST)).type != pyarrow.fs.FileType.NotFound:
         fix = f"this folder has a {MANIFEST}, so it is no packed dataset; give another folder"

@@ -17,7 +17,7 @@ from .sources import filesystem_of, shown
 
 # The columns of the dataset that the report reads. A part without a column has nulls there.
 COLUMNS = {
-    "captures": "file:s is_partial:n left_out:n",
+    "captures": "file:s is_partial:n left_out:n bytes:n began_s:d",
     "connections": "file:s number:n sender:s receiver:s began_s:d elapsed_s:d segments:n payload_bytes:n goodput_mbps:d "
     "base_rtt_ms:d retransmitted_segments:n limit:s confidence:s lost_s:d",
     "accounts": "file:s number:n limit:s seconds:d payload_bytes:n",

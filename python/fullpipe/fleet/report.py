@@ -14,7 +14,7 @@ import fullpipe
 
 from . import outliers
 from .report_page import page_text
-from .sources import Path, absolute, filesystem_of, place_of, shown
+from .sources import Path, absolute, filesystem_of, is_inside, shown
 from .sums import SUMS, compared, summaries
 
 # Name of the page in its folder.
@@ -44,11 +44,11 @@ def report(
     sums = _sums(names, earlier)
     if out is None:
         return fullpipe.Page(page_text(title, sums))
-    if any(_is_inside(absolute(out), absolute(name)) for name in [*names, *earlier]):
+    if any(is_inside(absolute(out), absolute(name)) for name in [*names, *earlier]):
         fix = "the report needs a folder outside of the datasets"
         raise fullpipe.SettingError(f"{shown(os.fspath(out))}: {fix}", setting="out", fix=fix)
     folder = _Folder(absolute(out))
-    sums = outliers.link([absolute(name) for name in names], sums, pages, folder.write)
+    sums = outliers.link(sums, pages, folder.write)
     page = fullpipe.Page(page_text(title, sums))
     folder.write(PAGE, page.html.encode())
     folder.write_tables(sums)
@@ -67,12 +67,6 @@ def _names(argument: str, datasets: Union[Path, Iterable[Path]]) -> List[str]:
         fix = "give at least one dataset"
         raise fullpipe.SettingError(f"{argument}: {fix}", setting=argument, fix=fix)
     return names
-
-
-def _is_inside(out: str, dataset: str) -> bool:
-    (kind, path, server), (other_kind, other, other_server) = place_of(out), place_of(dataset)
-    is_below = f"{path}/".startswith(f"{other.rstrip('/')}/")
-    return is_below and (kind, server) == (other_kind, other_server)
 
 
 def _sums(names: List[str], earlier: List[str]) -> Dict[str, pyarrow.Table]:

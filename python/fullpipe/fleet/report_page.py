@@ -160,7 +160,10 @@ def _section(one: Sum, sums: Dict[str, pyarrow.Table]) -> List[str]:
 
 
 def _table(label: str, table: pyarrow.Table) -> str:
-    names = [name for name in table.column_names if name not in ("page", "no_page")]
+    hidden = {"page", "no_page"}
+    if "dataset" in table.column_names and len(set(table["dataset"].to_pylist())) < 2:
+        hidden.add("dataset")
+    names = [name for name in table.column_names if name not in hidden]
     rows = table.slice(0, SHOWN).to_pylist()
     numbers = {name for name in names if not pyarrow.types.is_string(table.schema.field(name).type)}
     heads = "".join(
@@ -194,7 +197,7 @@ def _cell(name: str, row: Dict[str, Any], is_number: bool, most: Optional[float]
     if most:
         part = 100 * (row[name] or 0) / most
         return f'<td class="n bar" style="--part:{part:.1f}%">{text}</td>'
-    if name in ("file", "source", "error"):
+    if name in ("dataset", "file", "source", "error"):
         return f'<td class="file">{text}</td>'
     return f"<td{_class(is_number)}>{text}</td>"
 

@@ -47,6 +47,13 @@ def place_of(source: str) -> Tuple[str, ...]:
     return filesystem.type_name, path, endpoint_of(source)
 
 
+def is_inside(name: str, folder: str) -> bool:
+    """Returns true if a path or URI is the folder or a place in it."""
+    (kind, path, server), (other_kind, other, other_server) = place_of(name), place_of(folder)
+    is_below = f"{path}/".startswith(f"{other.rstrip('/')}/")
+    return is_below and (kind, server) == (other_kind, other_server)
+
+
 def filesystem_of(source: str) -> Tuple[pyarrow.fs.FileSystem, str]:
     """Returns the file system of a path or URI, and the path in it."""
     if "://" in source:

@@ -19,22 +19,30 @@ import fullpipe
 from .parts import COLUMNS, finished, parts_of, reading
 from .sources import shown
 
-# The same for every spelling of the name of a capture: a path, or a URI.
-KEY = """case when contains({0}, '://') then
-    url_decode(regexp_replace(split_part({0}, '?', 1), '^file://', '')) else {0} end"""
+# The same for every spelling of the name of a capture: the path, or the URI with its server and
+# without its other options and its credentials.
+KEY = """case when contains({0}, '://') then url_decode(regexp_replace(regexp_replace(
+    split_part({0}, '?', 1), '^file://', ''), '://[^/@]*@', '://'))
+    || regexp_extract({0}, '[?&]endpoint_override=([^&]*)', 1) else {0} end"""
 
-# The rows of each capture from one dataset: the first that could analyse it.
+# One record for each capture: the dataset that counts. Captures of one name are the same capture if
+# they have the same size and time. A capture that no dataset could analyse counts once.
 OWNERS = f"""
     create table owners as
-    select key, min({{'failed': failed, 'place': place}}).place as place from (
-        select {KEY.format('file')} as key, 0 as failed, place from all_captures
-        union all select {KEY.format('source')}, 1, place from all_errors
-    ) group by key
+    with known as (
+        select {KEY.format('file')} as key, file, place, coalesce(bytes, 0) as bytes,
+            coalesce(began_s, 0) as began_s
+        from all_captures
+    ), failed as (select {KEY.format('source')} as key, source as file, place from all_errors)
+    select file, place from known
+        qualify row_number() over (partition by key, bytes, began_s order by place) = 1
+    union select file, place from failed where key not in (select key from known)
+        qualify row_number() over (partition by key order by place) = 1
 """
 CHOSEN = """
     create table {name} as
-    select all_{name}.* exclude place from all_{name}
-    join owners on owners.key = {key} and owners.place = all_{name}.place
+    select all_{name}.* from all_{name}
+    join owners on owners.file = all_{name}.{file} and owners.place = all_{name}.place
 """
 
 # Connections that another capture shows better, such as that of the other host: two connections
@@ -43,18 +51,18 @@ CHOSEN = """
 REPEATED = """
     create table repeated as
     with ranked as (
-        select file, number, sender, receiver, began_s, began_s + elapsed_s as ended_s,
-            row_number() over (order by segments desc, file, number) as place
+        select place, file, number, sender, receiver, began_s, began_s + elapsed_s as ended_s,
+            row_number() over (order by segments desc, file, number, place) as rank
         from connections where began_s > 86400
     )
-    select distinct worse.file, worse.number
+    select distinct worse.place, worse.file, worse.number
     from ranked worse join ranked better using (sender, receiver)
-    where better.place < worse.place and better.file <> worse.file
+    where better.rank < worse.rank and (better.place, better.file) <> (worse.place, worse.file)
         and better.began_s < worse.ended_s and worse.began_s < better.ended_s
 """
 
 # Captures that have rows. Their errors are about verdicts of single connections.
-ANALYSED = "create table analysed as select distinct file as source from captures"
+ANALYSED = "create table analysed as select distinct place, file as source from captures"
 
 # The settings that a verdict changes together, in the order of their names. A dataset of an older
 # version has only the first.
@@ -69,7 +77,7 @@ FLOWS = f"""
             regexp_replace(receiver, ':[0-9]+$', '') as receiver_host,
             least(regexp_extract(sender, '([0-9]+)$', 1)::int,
                 regexp_extract(receiver, '([0-9]+)$', 1)::int) as port
-        from connections anti join repeated using (file, number)
+        from connections anti join repeated using (place, file, number)
     )
     select split.*, s.network as sender_network, r.network as receiver_network,
         case when v.file is null then 'not explained' when v.knob = '' then 'no setting'
@@ -77,7 +85,8 @@ FLOWS = f"""
     from split
     join networks s on s.host = sender_host
     join networks r on r.host = receiver_host
-    left join verdicts v on v.file = split.file and v.number = split.number
+    left join verdicts v
+        on v.place = split.place and v.file = split.file and v.number = split.number
 """
 
 # One record for each verdict that names a setting, with what its change saves.
@@ -85,13 +94,13 @@ FLOWS = f"""
 GAINS = f"""
     create table gains as
     select {SETTING} as setting, f.confidence,
-        case when contains(v.settings, ' + ') then v.changes else v.needed end as needed,
+        case when contains(v.changes, '; ') then v.changes else v.needed end as needed,
         f.goodput_mbps,
         v.predicted_mbps / nullif(f.goodput_mbps, 0) as times_as_fast,
         greatest(f.elapsed_s * (1 - f.goodput_mbps / nullif(v.predicted_mbps, 0)), 0) as saved_s,
         greatest(f.elapsed_s * (1 - f.goodput_mbps / nullif(v.predicted_low_mbps, 0)), 0)
             as saved_least_s
-    from verdicts v join flows f using (file, number)
+    from verdicts v join flows f using (place, file, number)
     where v.knob <> ''
 """
 
@@ -139,8 +148,8 @@ SUMS: List[Sum] = [
         """
         select (select count(*) from captures) as captures,
             (select count(*) from captures where is_partial = 1) as partial_captures,
-            (select count(*) from errors anti join analysed using (source)) as errors,
-            (select count(*) from errors semi join analysed using (source)) as failed_verdicts,
+            (select count(*) from errors anti join analysed using (place, source)) as errors,
+            (select count(*) from errors semi join analysed using (place, source)) as failed_verdicts,
             (select coalesce(sum(left_out), 0)::bigint from captures) as left_out_connections,
             (select count(*) from repeated) as repeated_connections, round(sum(elapsed_s), 6) as elapsed_s,
             """
@@ -170,7 +179,7 @@ SUMS: List[Sum] = [
         select "limit", round(sum(seconds), 6) as seconds,
             round(sum(seconds) / nullif(sum(sum(seconds)) over (), 0), 6) as share,
             count(*) as connections, sum(payload_bytes)::bigint as payload_bytes
-        from accounts semi join flows using (file, number) group by "limit" order by seconds desc, "limit"
+        from accounts semi join flows using (place, file, number) group by "limit" order by seconds desc, "limit"
         """,
         ("limit",),
         "seconds",
@@ -195,19 +204,19 @@ SUMS: List[Sum] = [
         "outliers",
         "Outliers: connections much slower than others of their path and port",
         """
-        select file, number, sender, receiver, "limit", goodput_mbps, peers_median_mbps, peers,
-            lost_s, elapsed_s
-        from flows join peers using (sender_network, receiver_network, port)
+        select datasets.dataset, file, number, sender, receiver, "limit", goodput_mbps,
+            peers_median_mbps, peers, lost_s, elapsed_s
+        from flows join datasets using (place) join peers using (sender_network, receiver_network, port)
         where goodput_mbps < peers_median_mbps / 4 and payload_bytes >= peers_payload_bytes / 4
-        order by lost_s desc, file, number limit 20
+        order by lost_s desc, file, number, place limit 20
         """,
     ),
     Sum(
         "most_lost",
         "Connections with the most lost time",
         """
-        select file, number, sender, receiver, "limit", goodput_mbps, lost_s, elapsed_s
-        from flows order by lost_s desc, file, number limit 20
+        select dataset, file, number, sender, receiver, "limit", goodput_mbps, lost_s, elapsed_s
+        from flows join datasets using (place) order by lost_s desc, file, number, place limit 20
         """,
     ),
     Sum(
@@ -244,9 +253,12 @@ def summaries(datasets: Sequence[str]) -> Dict[str, pyarrow.Table]:
                 _load(connection, dataset, place)
             connection.execute(OWNERS)
             for name, columns in COLUMNS.items():
-                key = KEY.format(columns.partition(":")[0])
-                connection.execute(CHOSEN.format(name=name, key=key))
+                file = columns.partition(":")[0]
+                connection.execute(CHOSEN.format(name=name, file=file))
                 connection.execute(f"drop table all_{name}")
+            places = pyarrow.array(range(len(datasets)), pyarrow.int32())
+            named = {"place": places, "dataset": pyarrow.array(datasets, pyarrow.string())}
+            connection.register("datasets", pyarrow.table(named))
             hosts = connection.sql(
                 "select distinct unnest([regexp_replace(sender, ':[0-9]+$', ''),"
                 " regexp_replace(receiver, ':[0-9]+$', '')]) from connections"

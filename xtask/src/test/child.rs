@@ -5,7 +5,7 @@
 //!
 //! No log is kept.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -69,6 +69,7 @@ impl Child {
 
     /// Runs the command and passes each line of its output to `read`.
     fn counted(mut self, read: fn(&mut Outcome, &str)) -> Outcome {
+        self.command.stdout(Stdio::piped());
         let mut outcome = Outcome::default();
         let result = self.run(|line| read(&mut outcome, line.trim_end()));
         // Add the error if no test failed: the build or the test program itself failed then. If a
@@ -84,26 +85,23 @@ impl Child {
         outcome
     }
 
-    /// Runs the command until it ends or reaches its limit. Prints its output, and passes each line
-    /// of standard output to `line`.
+    /// Runs the command until it ends or reaches its limit. If standard output is captured, prints
+    /// each line with the label of this thread, and passes it to `line`.
     fn run(&mut self, mut line: impl FnMut(&str)) -> Result<()> {
         console::say(&format!("$ {}", self.shown));
         let mut running = self
             .command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
             .spawn()
             .with_context(|| format!("starting {}", self.shown))?;
         let limit = Limit::start(running.id(), self.limit);
-        let label = console::label();
-        let (output, errors) = (running.stdout.take(), running.stderr.take());
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                console::set_label(&label);
-                errors.map(|errors| print_lines(errors, |_| ()))
-            });
-            output.map_or(Ok(()), |output| print_lines(output, &mut line))
-        })?;
+        if let Some(output) = running.stdout.take() {
+            for bytes in BufReader::new(output).split(b'\n') {
+                let bytes = bytes?;
+                let text = String::from_utf8_lossy(&bytes);
+                console::say(&text);
+                line(&text);
+            }
+        }
         let status = running.wait()?;
         if limit.is_over() {
             return Err(TookTooLong {
@@ -119,17 +117,6 @@ impl Child {
         anyhow::ensure!(status.success(), "`{}` ended with {status}", self.shown);
         Ok(())
     }
-}
-
-/// Prints each line of `output`, and passes it to `line`.
-fn print_lines(output: impl Read, mut line: impl FnMut(&str)) -> std::io::Result<()> {
-    for bytes in BufReader::new(output).split(b'\n') {
-        let bytes = bytes?;
-        let text = String::from_utf8_lossy(&bytes);
-        console::say(&text);
-        line(&text);
-    }
-    Ok(())
 }
 
 /// Error of a command that was killed at its limit.

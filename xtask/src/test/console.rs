@@ -1,6 +1,7 @@
-//! Lines of output of steps that may run at the same time.
+//! Lines of steps that may run at the same time.
 //!
-//! The one rule: a line is printed whole, after the label of the thread that prints it.
+//! The one rule: a line of a test program or of a step is printed whole, after the label of its
+//! thread. Other output, such as that of compilers, has no label.
 
 use std::cell::RefCell;
 

@@ -97,7 +97,8 @@ enum Lane {
     /// Steps that compile and compute.
     Computing,
     /// Steps that mostly wait: for downloads, for the clock of the kernel and of the emulator, or for
-    /// one thread of a browser. They run one after another, because they use fixed network names.
+    /// one thread of a browser. They run one after another, so that only one of them measures rates.
+    /// Their tests have network namespaces of their own, so they do not disturb the other lane.
     Waiting,
 }
 
@@ -125,13 +126,18 @@ impl Step {
     }
 
     /// Time after which a step is killed and counts as failed. The limit is several times the
-    /// step's duration on two slow cores with an empty target folder, so that only a step that
-    /// hangs reaches it.
+    /// step's duration on two slow cores beside the other lane, so that only a step that hangs
+    /// reaches it.
     fn limit(self) -> Duration {
         let minutes = match self {
             Step::Fmt => 5,
-            Step::Tidy | Step::NoStd => 15,
-            Step::Clippy | Step::DocTests | Step::Examples | Step::Doc | Step::Soak => 40,
+            Step::Tidy => 15,
+            Step::Clippy
+            | Step::DocTests
+            | Step::NoStd
+            | Step::Examples
+            | Step::Doc
+            | Step::Soak => 40,
             Step::Python
             | Step::Instructions
             | Step::Footprint
@@ -287,9 +293,9 @@ fn without(off: &str) -> String {
 /// other tasks).
 pub const ALL: &str = "--workspace --features fullpipe-host/tokio,xtask/tasks";
 
-/// Variable of the builds with the profile `release`: without optimisation across crates, the tests
-/// and the wheel are compiled in half the time, and the wheel reuses the crates that were compiled
-/// for the tests.
+/// Variable of the builds with the profile `release`. Without optimisation across crates, the wheel
+/// and the tests of [`Step::Lab`] share the compiled crates, and linking them takes seconds instead
+/// of minutes. The wheel that users build has this optimisation.
 const NO_LTO: (&str, &str) = ("CARGO_PROFILE_RELEASE_LTO", "off");
 
 /// Parts of the names of the ignored tests that [`Step::Interop`] leaves out, because other steps
@@ -376,7 +382,6 @@ fn run_lane(
 ) -> Vec<(Step, Duration, Outcome)> {
     console::set_label(label);
     let done = steps.map(|step| {
-        console::say("");
         console::say(&format!("=== {} ===", step.name()));
         let start = Instant::now();
         let outcome = step.run(missing);

@@ -71,7 +71,7 @@ pub fn run(limit: Duration) -> Outcome {
         .args(["-m", "venv", &environment.to_string_lossy()])
         .outcome();
     let steps = [
-        format!("{pip} maturin>=1.8,<2 -r python/tests/requirements.txt"),
+        format!("{pip} maturin>=1.9,<2 -r python/tests/requirements.txt"),
         format!(
             "-m maturin build --release --locked --compatibility linux \
                 --manifest-path python/Cargo.toml --target-dir target --interpreter {python} \

@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::console;
 
@@ -98,6 +98,7 @@ pub fn prepare_python() -> Vec<String> {
         let status = imports.stderr(Stdio::null()).status();
         status.is_ok_and(|status| status.success())
     };
+    let _turn = turn();
     if is_complete() {
         return Vec::new();
     }
@@ -110,8 +111,16 @@ pub fn prepare_python() -> Vec<String> {
     }
 }
 
+/// Waits for the turn of this thread: two steps may want packages at the same time, and a file of a
+/// package is there before the package can be used.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Returns the programs that are still missing after an attempt to install them.
 fn missing_after_install(tools: &[Tool]) -> Vec<Tool> {
+    let _turn = turn();
     let missing = missing(tools);
     let root = rustix::process::geteuid().is_root();
     if missing.is_empty() || !root || !Path::new("/etc/debian_version").exists() {
@@ -145,9 +154,6 @@ pub fn find(program: &str) -> Option<PathBuf> {
 /// Installs packages. If the first attempt fails, fetches package lists and tries again, because a
 /// fresh machine has no lists.
 fn install(missing: &[Tool]) {
-    // Two steps may want packages at the same time.
-    static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
     console::say(&format!("installing with apt: {}", packages.join(" ")));
     let install = || {
