@@ -66,7 +66,7 @@ def repeated(packed, out, number):
         target = out / part.relative_to(packed)
         target.parent.mkdir(parents=True)
         file = "source" if part.parent.name == "errors" else "file"
-        source = f"select *, row_number() over () * {REPEATS} + n + {number} * 1e7::bigint as id from '{part}', range({REPEATS}) r(n)"
+        source = f"select *, row_number() over () + {number} * 1e7::bigint as id from '{part}', range({REPEATS}) r(n)"
         changed = [f"{file} || '-' || id as {file}"]
         if part.parent.name == "connections":
             address = "format('10.{}.{}.{}:', id // 655360 % 256, id // 2560 % 256, id // 10 % 256)"

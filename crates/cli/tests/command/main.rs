@@ -564,7 +564,7 @@ fn a_size_is_found_with_its_curve_and_what_makes_no_sense_is_refused() {
         ("--rate 100gbit --rtt 1s", "the largest buffer holds"),
         (
             "--rate 5mbit --rtt 1ms --preset nuttx --memory 100",
-            "so little",
+            "--memory: the host cannot have this memory",
         ),
     ] {
         let words: Vec<_> = ["size"].into_iter().chain(line.split(' ')).collect();
