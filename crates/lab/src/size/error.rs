@@ -26,7 +26,7 @@ pub enum SizeError {
     },
     /// The given memory is too small for every setting, or larger than a host can have.
     Memory(SettingError),
-    /// The round-trip time exceeds [`LONGEST_RTT`].
+    /// The round-trip time is above 5 s.
     TooFar,
     /// The bandwidth-delay product, in bytes, exceeds the largest buffer.
     TooLong(u64),
