@@ -5,6 +5,8 @@ from .page import Page
 
 __all__ = [
     "__version__",
+    "_scenario",
+    "_table",
     "Table",
     "Scenario",
     "Results",
@@ -272,6 +274,12 @@ def size(
     low_water: percent of the send buffer that must be free before a blocked writer continues, 0 to
     90. share: sufficient share of what the path carries, below 1.
     """
+def _scenario(name: str, file: str, text: str) -> Scenario:
+    """Returns a scenario that pickle stored."""
+
+def _table(columns: Sequence[Tuple[str, str, Sequence[Any]]]) -> Table:
+    """Returns a table that pickle stored."""
+
 def grid_values(grid: _Grid) -> List[Tuple[str, List[str]]]:
     """Returns the values of each setting of a grid as texts, in order."""
 def preset(name: str) -> Dict[str, str]:

@@ -67,7 +67,7 @@ MISTAKES: Dict[str, Callable[[], object]] = {
     "source": lambda: fullpipe.why([]),
     "row=x": lambda: fullpipe.run(S, row="x"),
     "seed=9999999999999999999999": lambda: fullpipe.run(S, seed=9999999999999999999999),
-    "link.jitter": lambda: fullpipe.sweep(S, {"link.jitter": b"1%"}),  # type: ignore[dict-item]
+    "link.jitter": lambda: fullpipe.sweep(S, {"link.jitter": b"1%"}),
     "rate": lambda: fullpipe.size(rate="100gbit", rtt="2s"),
     "memory": lambda: fullpipe.size(rate="1mbit", rtt="9ms", memory=10**15),
     "flow=0": lambda: fullpipe.why(CAPTURE, flow=0),

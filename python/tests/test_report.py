@@ -217,12 +217,10 @@ def test_a_packed_dataset_is_whole_or_refused(tmp_path: pathlib.Path) -> None:
         fleet.report(packed)
     fleet.pack(dataset, packed)
     assert without_dataset(summaries([str(packed)])) == without_dataset(summaries([str(dataset)]))
-    for call in (
-        lambda: fleet.why_many(captures, packed),
-        lambda: fleet.sweep_many("memory", {"link.loss": ["0%"]}, packed),
-    ):
-        with pytest.raises(fullpipe.SettingError, match="give another folder"):
-            call()
+    with pytest.raises(fullpipe.SettingError, match="give another folder"):
+        fleet.why_many(captures, packed)
+    with pytest.raises(fullpipe.SettingError, match="give another folder"):
+        fleet.sweep_many("memory", {"link.loss": ["0%"]}, packed)
     with pytest.raises(fullpipe.CaptureError, match="packed already"):
         fleet.pack(packed, tmp_path / "again")
     with pytest.raises(fullpipe.CaptureError, match="no tables of why_many"):
@@ -236,10 +234,10 @@ def test_a_packed_dataset_is_whole_or_refused(tmp_path: pathlib.Path) -> None:
         fleet.report(packed, out=packed / "connections")
     with pytest.raises(fullpipe.SettingError, match="outside of the dataset"):
         fleet.pack(dataset, dataset / "inside")
-    for argument in ("dataset", "before"):
-        with pytest.raises(fullpipe.SettingError) as caught:
-            fleet.report(**{"dataset": packed, argument: []})
-        assert caught.value.setting == argument
+    with pytest.raises(fullpipe.SettingError, match="^dataset: give at least one"):
+        fleet.report([])
+    with pytest.raises(fullpipe.SettingError, match="^before: give at least one"):
+        fleet.report(packed, before=[])
 
 
 def test_the_first_dataset_that_could_analyse_a_capture_counts(tmp_path: pathlib.Path) -> None:
