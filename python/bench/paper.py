@@ -20,7 +20,7 @@ import tempfile
 import duckdb
 
 from fullpipe import fleet
-from fullpipe.fleet.parts import PACKS
+from fullpipe.fleet.parts import PACKED_MARK
 
 # Captures that get a verdict, and the largest of them, in bytes.
 EXPLAINED = 40
@@ -61,7 +61,7 @@ def repeated(packed, out, number):
 
     The connections begin at different times of one year, and ten of them have the same sender.
     """
-    shutil.copytree(packed / PACKS, out / PACKS)
+    shutil.copytree(packed / PACKED_MARK[0], out / PACKED_MARK[0])
     for part in packed.rglob("*.parquet"):
         target = out / part.relative_to(packed)
         target.parent.mkdir(parents=True)

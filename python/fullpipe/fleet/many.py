@@ -18,7 +18,7 @@ from fullpipe.progress import Progress, reporter
 
 from .batches import Tell, do_tasks, drive
 from .dataset import OF_CAPTURES, OF_SWEEPS, Dataset, Outcome, at_once
-from .parts import PACKS
+from .parts import is_packed
 from .sources import absolute, expand, facts_of, place_of, shown
 from .tasks import NOTHING, CaptureTask, Options, Task, WorldsTask
 
@@ -74,7 +74,9 @@ def why_many(
 
     dataset = Dataset(absolute(out))
     dataset.refuse(OF_SWEEPS, "sweeps")
-    dataset.refuse(PACKS, "packed captures")
+    if is_packed(dataset.out):
+        fix = "this dataset is of packed captures; give another folder"
+        raise fullpipe.SettingError(f"{shown(dataset.out)}: {fix}", setting="out", fix=fix)
     # Two names of one file, such as two spellings of a URI, are one capture.
     names = expand(sources)
     if not names:

@@ -19,7 +19,7 @@ import pyarrow.parquet
 import fullpipe
 
 from .dataset import MANIFEST, at_once
-from .parts import COLUMNS, PACKED, PACKS, damaged, finished, is_packed, paths_of, schema_of
+from .parts import COLUMNS, PACKED, PACKED_MARK, damaged, finished, is_packed, paths_of, schema_of
 from .sources import Path, absolute, filesystem_of, is_inside, shown
 
 # Rows of a row group.
@@ -53,7 +53,7 @@ def pack(dataset: Path, out: Path) -> None:
             with pyarrow.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
                 for table in _tables(source, paths_of(source, name, keys), schema):
                     writer.write_table(table)
-    mark = posixpath.join(root, PACKS, "pack.json")
+    mark = posixpath.join(root, *PACKED_MARK)
     if is_packed(target):
         filesystem.delete_file(mark)
     for name in COLUMNS:

@@ -25,9 +25,10 @@ COLUMNS = {
     "predicted_low_mbps:d predicted_s:d",
     "errors": "source:s error:s",
 }
-# Name of the only part of a table of a packed dataset, and the folder with the mark of a whole one.
+# Name of the only part of a table of a packed dataset, and the folder and name of the mark of a whole
+# one.
 PACKED = "all"
-PACKS = "packed"
+PACKED_MARK = ("packed", "pack.json")
 TYPES = {"s": pyarrow.string(), "n": pyarrow.uint64(), "d": pyarrow.float64()}
 
 
@@ -46,7 +47,9 @@ def finished(dataset: str) -> Optional[Set[str]]:
 
 def is_packed(dataset: str) -> bool:
     """Returns true for a dataset that `pack` wrote to its end."""
-    return bool(_names(dataset, PACKS))
+    filesystem, root = filesystem_of(dataset)
+    mark = filesystem.get_file_info(posixpath.join(root, *PACKED_MARK))
+    return bool(mark.type == pyarrow.fs.FileType.File)
 
 
 def _names(dataset: str, folder: str) -> List[str]:
