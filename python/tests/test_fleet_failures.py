@@ -117,10 +117,10 @@ def test_a_task_ends_at_its_limit(tmp_path: pathlib.Path) -> None:
         file.write(plain)
         for _ in range(64_000_000 // len(plain)):
             file.write(plain[24:])
-    limited = fleet.why_many(long, tmp_path / "out", limit_s=0.0)
+    limited = fleet.why_many(long, tmp_path / "out", limit_s=1e-9)
     assert limited.errors == 1
     (row,) = pyarrow.parquet.read_table(tmp_path / "out" / "errors").to_pylist()
-    assert row["error"] == "TimeoutError: not done within 0 s"
+    assert row["error"] == "TimeoutError: not done within 1e-09 s"
     assert fleet.why_many(long, tmp_path / "out").errors == 0
 
 
