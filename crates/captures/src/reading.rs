@@ -60,7 +60,7 @@ impl Opened {
         let file = File::open(path)?;
         let data = file.metadata()?;
         if data.is_dir() {
-            let fix = "this is a folder; name the captures in it";
+            let fix = "this is a folder; give the names of the capture files in it";
             return Err(io::Error::other(fix));
         }
         let source = Box::new(BufReader::new(file));

@@ -27,7 +27,11 @@ pub fn run_facts(
     let explained = twin.and_then(TwinAnswer::explained);
     let notes = [
         twin.and_then(TwinAnswer::doubt),
-        (omitted > 0).then(|| format!("The graphs lack the last {omitted} segments.")),
+        (omitted > 0).then(|| {
+            format!(
+                "The graphs do not show the last {omitted} segments, which were not kept in memory."
+            )
+        }),
     ];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     let label = format!("{sender} to {receiver}");

@@ -74,8 +74,12 @@ impl TwinAnswer {
     /// explanation.
     pub fn doubt(&self) -> Option<String> {
         match &self.found {
-            Err(why) => Some(format!("There is no twin: {why}.")),
-            Ok((_, Err(why))) => Some(format!("The twin gives no advice: {why}.")),
+            Err(why) => Some(format!(
+                "No simulation (twin) was fitted to this connection: {why}."
+            )),
+            Ok((_, Err(why))) => Some(format!(
+                "The simulation that was fitted to this connection (the twin) gives no advice: {why}."
+            )),
             Ok((_, Ok(_))) => None,
         }
     }

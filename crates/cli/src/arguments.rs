@@ -46,7 +46,7 @@ pub use values::Setting;
 pub use watch::{MetricsBy, WatchArguments};
 pub use why::{ConnectionCondition, WhyArguments};
 
-/// TCP/IP in little memory, and a lab that says what limits a transfer
+/// A TCP/IP stack for little memory, and a simulator that says what limits a transfer
 #[derive(Debug, Parser)]
 #[command(
     name = "fullpipe",
@@ -54,16 +54,16 @@ pub use why::{ConnectionCondition, WhyArguments};
     disable_help_subcommand = true,
     max_term_width = 80,
     after_help = "Examples:\n  \
-        fullpipe why capture.pcap     say why transfers are slow\n  \
+        fullpipe why capture.pcap     say why the transfers in a capture are slow\n  \
         fullpipe lab run nuttx        run an experiment\n  \
-        fullpipe try --help           one transfer from a few flags\n  \
-        fullpipe knobs                every knob with its default and range\n  \
-        fullpipe size --help          the smallest buffers for a path\n  \
-        fullpipe iperf -s             a server for iperf 2\n  \
-        fullpipe link --help          delay and loss between two TAP devices\n  \
-        fullpipe forward --help       the flows of a TUN device through a proxy\n  \
-        fullpipe watch                what limits each connection of this host\n  \
-        fullpipe fleet report dataset what costs most in many captures"
+        fullpipe try --help           simulate one transfer from a few flags\n  \
+        fullpipe knobs                list every setting with its default and range\n  \
+        fullpipe size --help          find the smallest buffers for a path\n  \
+        fullpipe iperf -s             serve clients of iperf 2\n  \
+        fullpipe link --help          emulate a link between two TAP devices\n  \
+        fullpipe forward --help       carry a TUN device's flows through a proxy\n  \
+        fullpipe watch                show what limits each connection of this host\n  \
+        fullpipe fleet report dataset report which limits cost most time"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -90,7 +90,7 @@ pub enum Command {
     Man(ManArguments),
 }
 
-/// Print knobs: value, legal range, unit and meaning
+/// Print knobs (settings of the stack): value, legal range, unit and meaning
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe knobs\n  \
@@ -99,10 +99,10 @@ pub enum Command {
     fullpipe knobs --preset nuttx CONFIG_IOB\n  \
     fullpipe knobs --json")]
 pub struct KnobsArguments {
-    /// Only knobs whose name, or name in the preset, contains this text
+    /// Print only knobs whose name, or whose name in the preset's system, contains this text
     #[arg(value_name = "NAME")]
     pub filter: Option<String>,
-    /// Show the values and the names of this preset
+    /// Show the values of this preset (the settings of a known system), and its names of the knobs
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
     /// Print a JSON array, one object per knob
@@ -120,10 +120,10 @@ pub struct KnobsArguments {
     fullpipe footprint --preset nuttx --set stack.connections=4\n  \
     fullpipe footprint --preset nuttx --json")]
 pub struct FootprintArguments {
-    /// The preset of the configuration
+    /// Preset (settings of a known system) from which the configuration starts
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
-    /// A knob of the configuration (may be given several times)
+    /// Set a knob (a setting of the stack); repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = values::setting)]
     pub settings: Vec<Setting>,
     /// Print a JSON object
@@ -137,7 +137,7 @@ pub struct FootprintArguments {
     fullpipe completions bash > ~/.local/share/bash-completion/completions/fullpipe\n  \
     fullpipe completions fish > ~/.config/fish/completions/fullpipe.fish")]
 pub struct CompletionsArguments {
-    /// The shell
+    /// Shell for which the completions are
     pub shell: clap_complete::Shell,
 }
 

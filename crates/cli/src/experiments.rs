@@ -74,7 +74,7 @@ pub fn rows_called<'a>(
             .collect();
         let label = label.unwrap_or_default();
         return Err(Failure::usage(format!(
-            "--row {label}: {} has no such row; there are {}",
+            "--row {label}: {} has no such row; its rows are {}",
             experiment.name,
             labels.join(", ")
         )));

@@ -168,7 +168,7 @@ impl<'a> Output<'a> {
             (Some(_), Some("parquet")) => Format::Parquet,
             (Some(file), _) => {
                 return Err(Failure::usage(format!(
-                    "{OUTPUT} {}: the name ends in .csv, .json or .parquet",
+                    "{OUTPUT} {}: the name must end in .csv, .json or .parquet",
                     file.display()
                 )));
             }
@@ -224,7 +224,7 @@ fn has_folder(flag: &str, file: Option<&Path>) -> Result<(), Failure> {
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
     match folder.filter(|folder| !folder.is_dir()) {
         Some(folder) => Err(Failure::usage(format!(
-            "{flag}: there is no folder {}",
+            "{flag}: there is no folder {}; create it first",
             folder.display()
         ))),
         None => Ok(()),

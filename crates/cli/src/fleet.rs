@@ -57,7 +57,7 @@ fn not_run(error: &io::Error) -> String {
 fn missing(python: &OsStr, reason: &str) -> Failure {
     let python = python.to_string_lossy();
     Failure::failed(format!(
-        "{python} {reason}; run `pip install './python[fleet]'` in the repository of fullpipe, or name the \
-         interpreter that has the package fullpipe in {PYTHON}"
+        "{python} {reason}; run `pip install './python[fleet]'` in the repository of fullpipe, or set \
+         {PYTHON} to an interpreter that has the package fullpipe"
     ))
 }

@@ -50,7 +50,7 @@ pub fn run(arguments: &ForwardArguments, terminal: &Terminal) -> Result<(), Fail
     let carrier = start(arguments, builder, device, Arc::clone(&table))?;
     if !terminal.quiet {
         let name = &arguments.device.name;
-        eprintln!("forwarding the flows of {name}; Ctrl-C ends it");
+        eprintln!("forwarding the flows of {name}; Ctrl-C ends the command");
     }
     let ended = watch(arguments, &table, &asked, &carrier, &stop);
     if !(arguments.json && arguments.limits) {
@@ -60,7 +60,9 @@ pub fn run(arguments: &ForwardArguments, terminal: &Terminal) -> Result<(), Fail
     match carrier.is_finished() {
         true => match carrier.join() {
             Ok(Err(why)) => Err(Failure::Failed(why)),
-            Ok(Ok(())) | Err(_) => Err(Failure::failed("the forwarder has stopped")),
+            Ok(Ok(())) | Err(_) => Err(Failure::failed(
+                "the thread that carries the flows has ended unexpectedly",
+            )),
         },
         // Close nothing here: the process ends, and the system closes the device and every socket.
         false => Ok(()),
@@ -101,7 +103,12 @@ fn open(arguments: &ForwardArguments) -> Result<Box<dyn HostDevice>, Failure> {
     let namespace = Namespace::open(&path).map_err(Failure::failed)?;
     let opened = namespace.enter(|| options.open());
     opened
-        .map_err(|error| Failure::failed(format!("entering {}: {error}", path.display())))?
+        .map_err(|error| {
+            Failure::failed(format!(
+                "entering the network namespace {}: {error}",
+                path.display()
+            ))
+        })?
         .map_err(Failure::failed)
 }
 

@@ -103,7 +103,8 @@ impl Test {
 
 /// Returns an address of `host`, preferably IPv4.
 fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
-    let unknown = |why: String| Failure::failed(format!("no host is called `{host}`: {why}"));
+    let unknown =
+        |why: String| Failure::failed(format!("found no address of the host `{host}`: {why}"));
     let found: Vec<_> = (host, port)
         .to_socket_addrs()
         .map_err(|error| unknown(error.to_string()))?
@@ -114,7 +115,7 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
         .or(found.first());
     preferred
         .copied()
-        .ok_or_else(|| unknown("it has no address".to_string()))
+        .ok_or_else(|| unknown("the lookup returned none".to_string()))
 }
 
 /// A fullpipe stack whose arguments are valid.
@@ -140,7 +141,7 @@ impl Plan {
         };
         let address = arguments.address.ok_or_else(|| {
             Failure::usage(format!(
-                "--dev {device} needs --addr A.B.C.D/N, the address of this end of it, or --addr dhcp"
+                "--dev {device} needs an address of fullpipe's stack: add --addr A.B.C.D/N or --addr dhcp"
             ))
         })?;
         let fixed = address.fixed();
@@ -148,7 +149,7 @@ impl Plan {
             && own.address == host.address
         {
             return Err(Failure::usage(format!(
-                "--addr and --host-addr are both {}: the two ends of {device} need an address each",
+                "--addr and --host-addr are both {}: give the two ends of {device} different addresses",
                 own.address
             )));
         }
@@ -241,7 +242,7 @@ fn refuse_flags_of_a_device(arguments: &IperfArguments) -> Result<(), Failure> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((flag, _)) => Err(Failure::usage(format!(
-            "{flag} needs a device of our own: give --dev tap:NAME, tun:NAME, packet:NIC or xdp:NIC too"
+            "{flag} applies only to fullpipe's stack: add --dev tap:NAME, tun:NAME, packet:NIC or xdp:NIC"
         ))),
         None => Ok(()),
     }

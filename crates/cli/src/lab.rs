@@ -59,14 +59,16 @@ fn write_template(arguments: &LabNewArguments) -> Result<(), Failure> {
     let shown = file.display();
     let Some(name) = file.file_stem().and_then(|stem| stem.to_str()) else {
         return Err(Failure::usage(format!(
-            "{shown}: this is no name for a file"
+            "{shown}: this path names no file; give a name in UTF-8 such as mine.toml"
         )));
     };
     let created = WholeFile::create_new(&file).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            Failure::usage(format!("{shown} is there already; take another name"))
+            Failure::usage(format!("{shown} already exists; choose another name"))
         }
-        io::ErrorKind::NotFound => Failure::usage(format!("{shown}: there is no such folder")),
+        io::ErrorKind::NotFound => Failure::usage(format!(
+            "{shown}: its folder does not exist; create it first"
+        )),
         _ => Failure::failed(format!("{shown}: {error}")),
     });
     let created = created?;
@@ -102,7 +104,7 @@ fn check(arguments: &LabCheckArguments) -> Result<(), Failure> {
         };
         match found.check() {
             Ok(experiment) => print(&format!(
-                "{}: {} rows, nothing wrong",
+                "{}: {} rows, no mistake",
                 found.file,
                 experiment.rows.len()
             ))?,

@@ -39,7 +39,7 @@ pub fn run(arguments: &LabRunArguments, terminal: &Terminal) -> Result<(), Failu
     let condition = arguments.fail_on.iter().find(of_verdict);
     if let Some(condition) = condition.filter(|_| arguments.quick) {
         return Err(Failure::usage(format!(
-            "--fail-on {condition}: a verdict names the limit, and --quick leaves verdicts out"
+            "--fail-on {condition}: a verdict names the limit, but --quick prints no verdicts; omit --quick"
         )));
     }
     let here = env::current_dir()?;
@@ -53,7 +53,8 @@ pub fn run(arguments: &LabRunArguments, terminal: &Terminal) -> Result<(), Failu
         let least = experiments.iter().map(Watch::least_interval).max();
         if let Some(least) = least.filter(|least| interval < *least) {
             return Err(Failure::usage(format!(
-                "--ss {interval}: the least here is {least}, for a million moments of the longest row"
+                "--ss {interval}: too short; give at least {least}, because a row is \
+                 observed at most a million times"
             )));
         }
     }
@@ -233,7 +234,7 @@ impl Batch<'_> {
         } = time;
         let explanations = match self.arguments.quick {
             true => String::new(),
-            false => format!(", {explanations_s:.2} s for the explanations"),
+            false => format!(", {explanations_s:.2} s for the verdicts"),
         };
         note(format_args!(
             "{name}: {rows_s:.2} s of processor time for the rows{explanations}"

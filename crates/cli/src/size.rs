@@ -24,7 +24,7 @@ pub fn run(arguments: &SizeArguments, terminal: &Terminal) -> Result<(), Failure
             loss: arguments.loss,
             preset: fullpipe::presets::find(&arguments.preset).map_err(Failure::usage)?,
         },
-        (None, ..) => return Err(Failure::usage("--rate and --rtt, or an experiment")),
+        (None, ..) => return Err(Failure::usage("give --rate and --rtt, or an experiment")),
     };
     let settings = arguments.settings.iter();
     let request = SizeRequest {
@@ -63,6 +63,10 @@ pub fn run(arguments: &SizeArguments, terminal: &Terminal) -> Result<(), Failure
 /// Returns the path and the host of a row (scenario) of the experiment `name`.
 fn of_row(name: &str, label: Option<&str>) -> Result<SizedPath, Failure> {
     let experiment = one_row(name, label, &[])?;
-    SizedPath::of(&experiment.rows[0].setup)
-        .ok_or_else(|| Failure::usage(format!("{name}: its path has no rate")))
+    SizedPath::of(&experiment.rows[0].setup).ok_or_else(|| {
+        Failure::usage(format!(
+            "{name}: the path of this row has no rate; give --rate and --rtt instead of the \
+                 experiment"
+        ))
+    })
 }

@@ -23,7 +23,7 @@ pub fn run(arguments: &TryArguments, terminal: &Terminal) -> Result<(), Failure>
     let (trial, saved) = match (&arguments.experiment, arguments.rate, arguments.rtt) {
         (Some(name), ..) => (of_row(name, arguments, terminal)?, String::new()),
         (None, Some(rate_bps), Some(rtt)) => of_flags(rate_bps, rtt, arguments, terminal)?,
-        (None, ..) => return Err(Failure::usage("--rate and --rtt, or an experiment")),
+        (None, ..) => return Err(Failure::usage("give --rate and --rtt, or an experiment")),
     };
     print(&match arguments.json {
         true => trial.json(),

@@ -61,7 +61,7 @@ pub fn run(arguments: &WatchArguments, terminal: &Terminal) -> Result<(), Failur
 fn no_socket(arguments: &WatchArguments) -> Failure {
     let cookie = arguments.socket.unwrap_or_default();
     Failure::failed(format!(
-        "there is no socket {cookie:x}; `fullpipe watch --once` lists them"
+        "there is no socket {cookie:x}; `fullpipe watch --once` lists all sockets"
     ))
 }
 
@@ -315,7 +315,7 @@ impl<'a> Watching<'a> {
         let layout = self.terminal.layout;
         let columns = TableLayout::of(&sockets, &self.source, layout, None);
         let mut text = format!(
-            "{} sockets, {} shown; {} watched, Ctrl-C ends",
+            "{} sockets, {} shown; watched for {}; Ctrl-C ends the command",
             self.table.sockets().len(),
             sockets.len(),
             seconds_text(self.source.now_us() as f64 / 1e6)
@@ -364,11 +364,11 @@ impl<'a> Watching<'a> {
         match self.table.sockets().len() {
             0 => format!("There is no {}.", self.arguments.wanted()),
             1 => format!(
-                "1 {} moved nothing; --idle prints it too.",
+                "1 {} moved no payload; --idle prints idle sockets too.",
                 self.arguments.wanted()
             ),
             many => format!(
-                "{many} sockets ({}) moved nothing; --idle prints them too.",
+                "{many} sockets ({}) moved no payload; --idle prints idle sockets too.",
                 self.arguments.wanted()
             ),
         }
@@ -424,7 +424,7 @@ impl<'a> Watching<'a> {
         let incomplete = self.source.incomplete;
         if incomplete > 0 && !self.terminal.quiet {
             note(format_args!(
-                "{incomplete} of {} rounds were not complete",
+                "{incomplete} of {} observations may lack sockets: the kernel's answer was incomplete",
                 self.rounds
             ));
         }
@@ -441,7 +441,7 @@ impl<'a> Watching<'a> {
         if sockets.len() > MOST_VERDICTS && !is_silent {
             let rest = sockets.len() - MOST_VERDICTS;
             print(&format!(
-                "\n{rest} more sockets carried fewer bytes; `--socket SK` prints the verdict about one"
+                "\n{rest} more sockets carried fewer bytes; `--socket SK` prints the verdict about socket SK"
             ))?;
         }
         if self.arguments.nstat {

@@ -62,7 +62,7 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
     inputs.connections.merge();
     let answer = finish(arguments, terminal, &inputs, &files);
     if stop.is_raised() {
-        let why = "the answer is about what was read until then";
+        let why = "the answer covers only what was read before the interruption";
         return Err(Failure::Interrupted(why.to_string()));
     }
     answer
@@ -201,10 +201,11 @@ fn finish(
         let same = connections.same().iter().find(|same| same.0 == number);
         return Err(Failure::usage(match same {
             Some((_, earlier)) => format!(
-                "--flow {number}: it is connection {earlier} in another capture, and --flow {earlier} merges both"
+                "--flow {number}: connection {earlier} of another capture is the same connection; \
+                 --flow {earlier} merges both captures"
             ),
             None => format!(
-                "--flow {number}: the last connection is number {}",
+                "--flow {number}: no connection has this number; the last connection is number {}",
                 connections.count()
             ),
         }));
@@ -317,7 +318,12 @@ fn conclude(arguments: &WhyArguments, inputs: &Inputs) -> Result<(), Failure> {
                     .iter()
                     .filter(|capture| capture.warnings.iter().any(CaptureWarning::is_partial));
                 partial
-                    .map(|capture| format!("{}: partial", capture.name))
+                    .map(|capture| {
+                        format!(
+                            "{}: partial: the capture was not read to its end",
+                            capture.name
+                        )
+                    })
                     .collect()
             }
             condition => conditions::meeting(connections, condition),

@@ -24,14 +24,15 @@ impl std::str::FromStr for Bytes {
         parse_count(text)
             .filter(|bytes| *bytes > 0)
             .map(Self)
-            .ok_or_else(|| "expected a number of bytes such as 7056 or 64K".to_string())
+            .ok_or_else(|| "expected a number of bytes such as 7056 or 64K, above 0".to_string())
     }
 }
 
-/// Follow the verdicts' advice step by step, each prediction beside its result
+/// Change one setting per step as the verdict advises, and print prediction and result
 ///
-/// Each step changes the setting that the verdict names and nothing else. The advice ends when a link, a processor,
-/// losses, the round trip or an application is the limit, when a step gains nothing, or when the memory is spent. The settings of all steps follow, ready to paste.
+/// Each step changes only the setting that the verdict (the explanation of the limit) names. The steps end when the limit
+/// is a link, a processor, losses, the round trip or an application, when no setting is known to help, when a step gains
+/// nothing, or when the next step needs more memory than --memory allows. At the end, the settings of all steps are printed, ready to paste.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe lab advise linux-buffers-a\n  \
@@ -42,10 +43,10 @@ pub struct LabAdviseArguments {
     /// An experiment's name, or a file
     #[arg(value_name = "NAME|FILE")]
     pub experiment: String,
-    /// Only this row
+    /// Row (scenario) with this label [default: all rows]
     #[arg(long, value_name = "LABEL")]
     pub row: Option<String>,
-    /// Largest packet memory that a host may be given
+    /// Most packet memory that the advice may give to a host
     #[arg(long, value_name = "BYTES")]
     pub memory: Option<Bytes>,
     /// Seed of everything random
@@ -62,14 +63,14 @@ pub struct LabAdviseArguments {
     pub json: bool,
 }
 
-/// Print the verdicts of rows, or what each change of a setting would do
+/// Print the verdict of each row (scenario), or the gain of each possible change
 ///
 /// With --matrix every lever of a row is tried. A lever is one thing that somebody could change: a buffer, a window,
 /// a rule such as Nagle's algorithm, the applications, a processor, or the path. The row is run again with each lever
-/// at about twice its value, and at as much as the row can use. The gains in goodput are printed, the largest first.
-/// Further runs change all resources of the hosts at once, and all resources with one rule, to find levers that only
-/// help together. The first line
-/// has the number of runs; if chance affects the results, each change is run with five seeds.
+/// at about twice its value, and at the largest value that the row can use. The gains in goodput are printed, the largest
+/// first. To find levers that only help together, further runs change all resources (such as buffers) of the hosts at
+/// once, and all resources together with one rule. The first line of the output has the number of runs. If chance
+/// affects the results, each change is run with five seeds.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe lab explain ./slow.toml\n  \
@@ -80,10 +81,10 @@ pub struct LabExplainArguments {
     /// An experiment's name, or a file
     #[arg(value_name = "NAME|FILE")]
     pub experiment: String,
-    /// Only this row
+    /// Row (scenario) with this label [default: all rows]
     #[arg(long, value_name = "LABEL")]
     pub row: Option<String>,
-    /// Print every lever with its gain, in place of the verdict
+    /// Print the gain in goodput of every change that can be made, instead of the verdict
     #[arg(long)]
     pub matrix: bool,
     /// Seed of everything random
@@ -108,9 +109,10 @@ pub enum TryDirection {
 
 /// Simulate one transfer: its goodput, its limit, and the setting to change
 ///
-/// A host like the preset sends to a stock Linux, or receives from it, over a path of the given rate, round-trip time and
-/// loss. Settings have the names of the preset's system, or fullpipe's own. If an experiment is given in place of the
-/// path, one row of the experiment runs; `fullpipe why --scenario` writes such an experiment.
+/// A host with the settings of the preset sends to a Linux host with default settings, or receives from it, over a path of
+/// the given rate, round-trip time and loss. A setting is named as in the preset's system or as in fullpipe. If an
+/// experiment is given instead of the path, one row (scenario) of the experiment runs; `fullpipe why --scenario` writes
+/// such an experiment.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe try --rate 100mbit --rtt 20ms\n  \
@@ -145,8 +147,8 @@ pub struct TryArguments {
     /// Host profile: default, nuttx, unet3, netburner or linux
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
-    /// A setting of the host. The prefix `peer.` means the other end, `link.` the path, and `workload.` the application.
-    /// With an experiment, a setting as `lab run` takes it; repeatable
+    /// A setting of the host; with the prefix `peer.`, of the other end; with `link.`, of the path; with `workload.`, of the
+    /// application. With an experiment, settings are named as for `fullpipe lab run --set`. Repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
     /// Direction of the transfer, seen from the host
@@ -155,7 +157,7 @@ pub struct TryArguments {
     /// Bytes to transfer
     #[arg(long, value_name = "BYTES", conflicts_with = "time")]
     pub bytes: Option<Bytes>,
-    /// Length of the transfer [default: up to 10s]
+    /// Duration of the transfer [default: up to 10s]
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub time: Option<Time>,
     /// Congestion control of the sender: newreno, cubic or bbr
@@ -164,7 +166,7 @@ pub struct TryArguments {
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
-    /// Write the experiment file that gives the same result with `lab run`
+    /// Write an experiment file that gives the same result with `fullpipe lab run`
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
     /// Print one JSON object
@@ -174,12 +176,12 @@ pub struct TryArguments {
 
 /// Find the smallest buffers and packet memory for a path, in the simulator
 ///
-/// One knob is changed at a time, while the host has ample of everything else: the buffers, then the packet memory, for
-/// sending and for receiving. For each knob the output has the smallest setting that gives 95 % of what the path
-/// carries after slow start, and the goodput of smaller settings. If no setting gives 95 %, the output has the limit,
-/// and the smallest setting that gives 95 % of the best goodput. With `--memory`, that memory is divided between sending
-/// and receiving. An experiment can give the path's rate, round trip and loss, and the
-/// preset.
+/// One knob (setting of the stack) is changed at a time, first the buffers, then the packet memory, for sending and for
+/// receiving; all other settings are so large that they do not limit the transfer. For each knob the output has the
+/// smallest value that gives 95 % of what the path carries after slow start, and the goodput of smaller values. If no
+/// value gives 95 %, the output names the limit, and the smallest value that gives 95 % of the best goodput. The memory
+/// of `--memory` is divided between sending and receiving. If an experiment is given, the path's rate, round trip and
+/// loss and the host's preset are those of one of its rows.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe size --rate 100mbit --rtt 20ms\n  \
@@ -207,20 +209,21 @@ pub struct SizeArguments {
     /// Probability that a frame with payload is lost
     #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = share)]
     pub loss: f64,
-    /// All packet memory of the host [default: ample]
+    /// All packet memory of the host [default: so much that it limits no transfer]
     #[arg(long, value_name = "BYTES")]
     pub memory: Option<Bytes>,
     /// Host profile: default, nuttx, unet3, netburner or linux
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
-    /// A knob of the host, or a field of its device or processor; with the prefix `peer.`, `link.` or `workload.`, one of the
-    /// other end, the path or the application; repeatable
+    /// A setting of the host, its device or its processor; with the prefix `peer.`, of the other end; with `link.`, of the
+    /// path; with `workload.`, of the application. Repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
     /// Percent of the send buffer that must be free before a blocked writer continues
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=90))]
     pub low_water: u32,
-    /// Sufficient share of what the path carries, or of the host's best goodput if that is less
+    /// Sufficient goodput, as a share of what the path carries; if no setting reaches that goodput, as a share of the host's
+    /// best goodput
     #[arg(long, default_value = "95%", value_name = "SHARE", value_parser = some_share)]
     pub share: f64,
     /// Seed of everything random
@@ -240,14 +243,14 @@ fn round_trip(text: &str) -> Result<Time, String> {
     if whole.as_nanos().is_multiple_of(1_000) {
         Ok(whole)
     } else {
-        Err("expected a time of whole microseconds such as 20ms".to_string())
+        Err("expected a time above 0 in whole microseconds, such as 20ms".to_string())
     }
 }
 
 fn some_share(text: &str) -> Result<f64, String> {
     match share(text)? {
         some if some > 0.0 => Ok(some),
-        _ => Err("expected a share above 0 and below 1 such as 95%".to_string()),
+        _ => Err("expected a share above 0 and below 1, such as 95% or 0.95".to_string()),
     }
 }
 
@@ -256,5 +259,5 @@ fn share(text: &str) -> Result<f64, String> {
         return Err(readings);
     }
     let share = parse_probability(text).filter(|share| *share < 1.0);
-    share.ok_or_else(|| "expected a share below 1 such as 1% or 0.01".to_string())
+    share.ok_or_else(|| "expected a share from 0 to below 1, such as 1% or 0.01".to_string())
 }

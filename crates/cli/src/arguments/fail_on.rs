@@ -52,7 +52,7 @@ fn deviation(text: &str) -> Result<FailOn, String> {
     let percent: Option<f64> = percent.parse().ok();
     match percent.filter(|percent| *percent >= 0.0 && percent.is_finite()) {
         Some(percent) => Ok(FailOn::Deviation(percent / 100.0)),
-        None => Err("expected a percentage such as deviation=10%".to_string()),
+        None => Err("expected a percentage of at least 0, such as deviation=10%".to_string()),
     }
 }
 
@@ -91,7 +91,7 @@ impl FailOn {
                 let name = quantity.name;
                 (deviation.abs() > *share).then(|| {
                     format!(
-                        "{name} is {:+.1} % from its published figure",
+                        "{name} differs by {:+.1} % from its published figure",
                         deviation * 100.0
                     )
                 })

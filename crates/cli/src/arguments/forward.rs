@@ -15,8 +15,9 @@ use super::{
 /// Carry the flows of a TUN device through kernel sockets or a proxy
 ///
 /// Every TCP connection and every UDP datagram that is routed to the device reaches its destination through a socket of this
-/// machine, or through the proxy. A connection is accepted only after its destination was reached: a refused port is refused.
-/// Echo requests (ping) are answered for every address. IPv4 only.
+/// machine, or through the proxy. A connection is accepted only after its destination was reached; if the destination refuses
+/// it, the client's connection is refused too. Echo requests (ping) are answered for every address. IPv6 flows are carried
+/// once the device has an IPv6 address and a route.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe forward --dev tun:fp0 --netns box --host-addr 10.9.0.1/24 --via direct\n  \
@@ -24,7 +25,7 @@ use super::{
     fullpipe forward --dev tun:fp0 --via http://proxy:3128 --limits\n  \
     fullpipe forward --dev tun:fp0 --via direct --bind-dev eth0 \\\n    \
       --prometheus 127.0.0.1:9100\n\n\
-    A namespace whose whole traffic goes through it, while it runs:\n  \
+    To send the whole traffic of a network namespace through fullpipe forward:\n  \
     ip netns add box; ip -n box link set lo up\n  \
     fullpipe forward --dev tun:fp0 --netns box --host-addr 10.9.0.1/24 &\n  \
     ip -n box route add default dev fp0\n  \
@@ -33,7 +34,7 @@ pub struct ForwardArguments {
     /// The TUN device; created if it does not exist
     #[arg(long = "dev", value_name = "tun:NAME", value_parser = tun)]
     pub device: DeviceSpec,
-    /// Route to the destinations: direct, socks5://HOST:PORT, or http://HOST:PORT (no UDP)
+    /// Means to reach the destinations: direct, socks5://HOST:PORT, or http://HOST:PORT (no UDP)
     #[arg(long, value_name = "WAY", default_value = "direct")]
     pub via: Via,
     /// Open the device in this network namespace: a name or the path of its file
@@ -42,13 +43,13 @@ pub struct ForwardArguments {
     /// Address of the kernel's end of the device
     #[arg(long = "host-addr", value_name = "A.B.C.D/N")]
     pub host_address: Option<Prefix>,
-    /// Largest packet of the device in bytes [default: the device's own]
+    /// MTU of the device in bytes [default: the MTU that the device has]
     #[arg(long, value_name = "BYTES")]
     pub mtu: Option<usize>,
     /// Bind the sockets to this interface, so that their packets do not return to the device
     #[arg(long = "bind-dev", value_name = "NIC")]
     pub bind_device: Option<String>,
-    /// Become this user after the device is open
+    /// Run as this user, without privileges, after the device was opened
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
     /// Largest number of flows of each protocol at the same time
@@ -63,22 +64,23 @@ pub struct ForwardArguments {
     /// Seconds of silence after which a UDP flow ends
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = options::parse_seconds)]
     pub udp_idle: Duration,
-    /// Seconds to reach a destination
+    /// Longest time to reach a destination, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = options::parse_seconds)]
     pub connect_timeout: Duration,
     /// Change a knob of the stack; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
-    /// Every second, print for each flow which side limits it, and by what
+    /// Every second, print for each flow whether the client or the destination limits it, and the limit of the connection
+    /// to the client
     #[arg(long)]
     pub limits: bool,
     /// Print JSON: with --limits one object per second, otherwise one at the end
     #[arg(long)]
     pub json: bool,
-    /// Serve totals as OpenMetrics at this address
+    /// Serve the totals over all flows as OpenMetrics at this address
     #[arg(long, value_name = "IP:PORT")]
     pub prometheus: Option<SocketAddr>,
-    /// Seconds until it ends [default: when interrupted]
+    /// End after this many seconds [default: when interrupted]
     #[arg(short = 't', long, value_name = "SECONDS", value_parser = options::parse_seconds)]
     pub time: Option<Duration>,
 }

@@ -15,9 +15,9 @@ use crate::failure::Failure;
 
 /// Measure throughput as iperf 2 does, in both roles
 ///
-/// It speaks and prints as iperf 2.1.8 does, and adds one line at the end: the
-/// limits of the transfer, largest first. It runs over this machine's sockets,
-/// or over our own stack on a TAP or TUN device or on the wire of an interface.
+/// Protocol and output are those of iperf 2.1.8; one line is added at the end: the
+/// limits of the transfer, largest first. The test runs over this machine's sockets,
+/// or over fullpipe's stack on a TAP or TUN device or on the wire of an interface.
 ///
 /// Sizes: K, M and G are powers of 1024, k, m and g powers of 1000.
 #[derive(Debug, Args)]
@@ -32,13 +32,12 @@ use crate::failure::Failure;
       --set tcp.send_buffer=16K\n  \
     fullpipe iperf -s --dev xdp:eth0 --addr 192.168.8.50/24\n  \
     fullpipe iperf -s --dev packet:eth0 --addr dhcp\n\n\
-    tap and tun devices are created. On a TAP device the stack also takes IPv6\n\
-    addresses from routers, unless --set ip.autoconfiguration=false. packet\n\
+    tap and tun devices are created. On a TAP device fullpipe's stack also takes\n\
+    IPv6 addresses from routers, unless --set ip.autoconfiguration=false. packet\n\
     (AF_PACKET) and xdp (AF_XDP) put the stack on the wire of an interface that\n\
     exists, beside this machine's kernel: --addr must be an address that no host\n\
-    of the network has, this machine included, because its kernel would answer\n\
-    too. This machine itself cannot reach that address through the same\n\
-    interface.")]
+    of the network has. If this machine has the address, its kernel answers too.\n\
+    This machine cannot reach the address of --addr through that interface.")]
 #[command(group(clap::ArgGroup::new("role").required(true)))]
 pub struct IperfArguments {
     /// Wait for clients
@@ -74,7 +73,7 @@ pub struct IperfArguments {
     /// Bytes of socket buffer
     #[arg(short = 'w', long, value_name = "BYTES", value_parser = options::parse_bytes)]
     window: Option<u64>,
-    /// Parallel streams; for a server, clients served before it ends
+    /// Number of parallel streams; for a server, number of clients after which it ends
     #[arg(short = 'P', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub parallel: Option<u32>,
     /// The server sends, the client receives
@@ -86,22 +85,22 @@ pub struct IperfArguments {
     /// Congestion control of TCP, such as cubic or bbr
     #[arg(short = 'Z', long = "linux-congestion", value_name = "NAME")]
     pub congestion: Option<String>,
-    /// Network: kernel, tap:NAME, tun:NAME, packet:NIC or xdp:NIC
+    /// Network: kernel (this machine's sockets), or fullpipe's stack on tap:NAME, tun:NAME, packet:NIC or xdp:NIC
     #[arg(long = "dev", value_name = "DEVICE", default_value = "kernel", help_heading = NETWORK)]
     pub device: NetworkDevice,
-    /// Address of our own stack on the device, which no other host has; or dhcp
+    /// Address of fullpipe's stack, which no other host may have; or dhcp
     #[arg(long = "addr", value_name = "A.B.C.D/N", help_heading = NETWORK)]
     pub address: Option<OwnAddress>,
-    /// Gateway to other networks
+    /// Gateway of fullpipe's stack to other networks
     #[arg(long, value_name = "A.B.C.D", help_heading = NETWORK)]
     pub gateway: Option<IpAddr>,
-    /// Address of this machine's end of the device
+    /// Address of this machine's kernel on the device
     #[arg(long = "host-addr", value_name = "A.B.C.D/N", help_heading = NETWORK)]
     pub host_address: Option<Prefix>,
-    /// Start from the knobs of this preset
+    /// Preset (settings of a known system) of fullpipe's stack
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = NETWORK)]
     pub preset: String,
-    /// Change a knob of our own stack; repeatable
+    /// Change a knob (a setting of fullpipe's stack); repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting, help_heading = NETWORK)]
     pub settings: Vec<Setting>,
     /// Write a capture of the device to FILE
@@ -109,7 +108,7 @@ pub struct IperfArguments {
     pub pcap: Option<PathBuf>,
 }
 
-const NETWORK: &str = "Our own stack";
+const NETWORK: &str = "fullpipe's stack";
 
 /// The source of the address of our own stack.
 #[derive(Clone, Copy, Debug)]
@@ -174,7 +173,7 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(5);
 fn interval_seconds(text: &str) -> Result<Duration, String> {
     match options::parse_seconds(text)? {
         short if short < LEAST_INTERVAL => Err(format!(
-            "'{text}' is too short: at least {}",
+            "'{text}' is too short: give at least {} s",
             LEAST_INTERVAL.as_secs_f64()
         )),
         interval => Ok(interval),

@@ -13,17 +13,17 @@ use super::{
 
 /// List experiments, run them in virtual time, explain them
 ///
-/// Without a subcommand it lists the experiments: those of the checkout you are
-/// in, and those built in.
+/// Without a subcommand, `fullpipe lab` lists the experiments: those of the checkout
+/// that contains the current folder, and those built in.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe lab                       list the experiments\n  \
     fullpipe lab run nuttx             published figures beside ours\n  \
     fullpipe lab run --all --json      everything, for programs\n  \
-    fullpipe lab advise nuttx          the knobs to change, one after the other\n  \
+    fullpipe lab advise nuttx          the settings to change, step by step\n  \
     fullpipe lab explain nuttx --matrix  what each change would do\n  \
     fullpipe lab new mine              write a file to start from: mine.toml\n  \
-    fullpipe lab check mine.toml       every mistake in it\n  \
+    fullpipe lab check mine.toml       every mistake in mine.toml\n  \
     fullpipe lab attacks               the cost of attacks on a host")]
 pub struct LabArguments {
     #[command(subcommand)]
@@ -62,8 +62,8 @@ pub struct LabNewArguments {
 
 /// Print every mistake in experiment files, without running them
 ///
-/// A mistake is a line FILE:LINE:COLUMN: KEY: the mistake and its remedy. Exit
-/// code: 0 without a mistake, 2 with one.
+/// Each mistake is one line: FILE:LINE:COLUMN: KEY: the mistake and its remedy. The
+/// exit code is 0 if there is no mistake, and 2 otherwise.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe lab check mine.toml\n  \
@@ -83,7 +83,7 @@ pub struct LabCheckArguments {
     fullpipe lab schema > experiment.schema.json")]
 pub struct LabSchemaArguments {}
 
-/// Play attacks on a serving host and print the cost of each
+/// Simulate attacks on a server host and print what each attack costs the host
 ///
 /// Memory is counted in blocks and work in list nodes visited, so the figures
 /// are the same on every machine.
@@ -93,7 +93,7 @@ pub struct LabSchemaArguments {}
     fullpipe lab attacks SYN fragments\n  \
     fullpipe lab attacks --json")]
 pub struct LabAttacksArguments {
-    /// Part of an attack's name; without one, all are played
+    /// Run only the attacks whose name contains this text [default: all attacks]
     #[arg(value_name = "ATTACK")]
     pub attacks: Vec<String>,
     /// Print a JSON array, one object per attack
@@ -106,12 +106,13 @@ pub struct LabAttacksArguments {
 /// Each row runs in virtual time and is printed as soon as it has run. The same
 /// file, seed and settings give the same output, byte for byte.
 ///
-/// From 120 columns on, rows are lines of a table where the table fits.
-/// Otherwise each row is a record of a few lines.
+/// A row is one scenario of an experiment. If the output is at least 120 columns wide
+/// and the table fits, each row is a line of a table; otherwise each row takes a few
+/// lines.
 #[derive(Debug, Args)]
 #[command(after_help = "Settings for --set:\n  \
-    pool.blocks=64             a knob of the host under study\n  \
-    CONFIG_IOB_NBUFFERS=64     the same, by another system's name\n  \
+    pool.blocks=64             a knob (stack setting) of the host under study\n  \
+    CONFIG_IOB_NBUFFERS=64     the same knob by its name in NuttX\n  \
     peer.tcp.delayed_ack=0ms   a knob of the host `peer`\n  \
     wifi.loss=1%               a field of the link `wifi`\n  \
     link.rate=100mbit          a field of every link\n  \
@@ -124,9 +125,10 @@ pub struct LabAttacksArguments {
     stalled                    a transfer did not complete\n  \
     dropped                    a connection was dropped\n  \
     limit=NAME                 a verdict names this limit, such as memory\n  \
-    deviation=10%              a result is further from its published figure\n\n\
+    deviation=10%              a result differs more from its published figure\n\n\
     Exit codes:\n  \
-    0 done, 1 failed, 2 wrong request, 3 a --fail-on condition, 130 interrupted\n\n\
+    0 done, 1 failed, 2 wrong request, 3 --fail-on condition met,\n  \
+    130 interrupted\n\n\
     Examples:\n  \
     fullpipe lab run nuttx\n  \
     fullpipe lab run nuttx --set pool.blocks=12 --set link.loss=1%\n  \
@@ -146,13 +148,13 @@ pub struct LabRunArguments {
     /// Run every experiment
     #[arg(long, conflicts_with = "experiments")]
     pub all: bool,
-    /// Do not explain the rows: the results only, in about a twentieth of the time
+    /// Print the results without verdicts, in about a twentieth of the time
     #[arg(long)]
     pub quick: bool,
     /// Print JSON: an object, or an array with --all or several names
     #[arg(long)]
     pub json: bool,
-    /// Columns to show: results by their names in the JSON, or `limits`
+    /// Columns to show: names of results as in --json, or `limits`
     #[arg(long, value_name = "A,B")]
     pub columns: Option<Columns>,
     /// Seed of everything random
@@ -161,10 +163,10 @@ pub struct LabRunArguments {
     /// Change a knob, a link or the transfer in every row; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
-    /// Run every row at each of several values; repeat it for all combinations
+    /// Run every row with each of several values of a setting; if repeated, with all combinations
     ///
-    /// The values are a list, a range that is multiplied (4K..1M*2) or added to
-    /// (10ms..50ms+10ms), or a list of both. Whatever --set takes can be swept.
+    /// The values are a list, a range with a factor (4K..1M*2) or with a step
+    /// (10ms..50ms+10ms), or a list of ranges and values. Every setting of --set can be swept.
     #[arg(long = "sweep", value_name = "NAME=VALUES", value_parser = setting)]
     pub sweeps: Vec<Setting>,
     /// Exit with code 3 if a row meets a condition; repeatable
@@ -205,7 +207,7 @@ pub struct LabRunArguments {
     /// Write time-sequence graphs to DIR/EXPERIMENT-ROW-CONNECTION-HOST.xpl
     #[arg(long, value_name = "DIR")]
     pub xplot: Option<PathBuf>,
-    /// Write every series of connections, hosts and links to FILE, one value a line
+    /// Write every time series of connections, hosts and links to FILE, one value a line
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 }

@@ -10,16 +10,16 @@ use super::{link_flags::LinkFlags, values::seed};
 
 /// Emulate a link with delay, loss and a rate between two TAP devices
 ///
-/// It creates the two devices unless they exist, and carries frames between them
-/// in real time, as the lab's links do in virtual time. The devices may be moved
-/// into network namespaces. Devices that it created are removed when it ends.
+/// The two devices are created unless they exist, and frames are carried between them
+/// in real time, with the same link model as in `fullpipe lab`. The devices may be moved
+/// into network namespaces. Devices that the command created are removed when it ends.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe link --between tap:left,tap:right --rate 100mbit --delay 20ms\n  \
     fullpipe link --between tap:left,tap:right --delay 5ms \\\n    \
       --queue \"64 packets\" --pcap both.pcapng\n  \
     fullpipe link --between tap:left,tap:right --loss 1% --time 60 --json\n\n\
-    Two hosts for it, while it runs:\n  \
+    To make two hosts (network namespaces) while fullpipe link runs:\n  \
     ip netns add a; ip link set left netns a\n  \
     ip -n a addr add 10.9.0.1/24 dev left; ip -n a link set left up\n  \
     ip netns add b; ip link set right netns b\n  \
@@ -31,7 +31,7 @@ pub struct LinkArguments {
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
-    /// Seconds until it ends [default: when interrupted]
+    /// End after this many seconds [default: when interrupted]
     #[arg(short = 't', long, value_name = "SECONDS", value_parser = options::parse_seconds)]
     pub time: Option<Duration>,
     /// Print one JSON object at the end, and one line per second on standard error
@@ -58,10 +58,16 @@ impl std::str::FromStr for Between {
         let device = |text: &str| text.parse().map_err(|error: SpecError| error.to_string());
         let ends: [DeviceSpec; 2] = [device(first)?, device(second)?];
         if ends[0].name == ends[1].name {
-            return Err(format!("both ends are called {}", ends[0].name));
+            return Err(format!(
+                "both ends are called {}; name two different devices",
+                ends[0].name
+            ));
         }
         if ends[0].kind.medium() != ends[1].kind.medium() {
-            return Err("a link is between two TAP or two TUN devices".to_string());
+            return Err(
+                "the two devices are of different kinds; name two TAP or two TUN devices"
+                    .to_string(),
+            );
         }
         Ok(Self(ends))
     }

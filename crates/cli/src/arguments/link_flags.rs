@@ -44,7 +44,7 @@ impl Args for LinkFlags {
                     .long(field.name)
                     .value_name(name)
                     .help(help)
-                    .help_heading("Link, both directions alike"),
+                    .help_heading("Link (each value holds for both directions)"),
             )
         })
     }

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct TerminalFlags {
-    /// Colour: auto is on at a terminal, off in a pipe or with NO_COLOR
+    /// Colour: always, never, or auto (on at a terminal, off in a pipe or with NO_COLOR)
     #[arg(
         long,
         global = true,
@@ -15,7 +15,7 @@ pub struct TerminalFlags {
         hide_possible_values = true
     )]
     pub color: Colour,
-    /// Columns of a line [default: the terminal's; 120 in a pipe]
+    /// Width of the output in columns [default: the terminal's; 120 in a pipe]
     #[arg(long, global = true, value_name = "N",
         value_parser = clap::value_parser!(u16).range(40..))]
     pub width: Option<u16>,

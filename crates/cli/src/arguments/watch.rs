@@ -11,17 +11,17 @@ use super::values::interval;
 
 /// Show what limits each TCP connection of this Linux host, live
 ///
-/// It asks the kernel about its sockets at each interval, charges the time to the limits of each
-/// connection, and names the settings that change the main limit. It changes nothing. Other
-/// users' sockets are visible without root; their processes are not.
+/// At each interval the command reads the sockets from the kernel, counts for each connection the
+/// time of each limit, and names the settings that change the main limit. It changes no setting.
+/// Without root, other users' sockets are shown, but not their processes.
 ///
-/// On a terminal the table is redrawn in place; in a pipe each socket is a line an
-/// interval. Ctrl-C prints the verdicts and ends with exit code 0.
+/// On a terminal the table is redrawn in place; in a pipe one line per socket is printed at each
+/// interval. Ctrl-C prints the verdicts and ends the command with exit code 0.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe watch                         every connection, like top\n  \
-    fullpipe watch --port 443 -i 100ms     those of port 443\n  \
-    fullpipe watch --pid 1234 --time 10    of a process; verdicts after 10 s\n  \
+    fullpipe watch --port 443 -i 100ms     connections of port 443\n  \
+    fullpipe watch --pid 1234 --time 10    a process's connections, for 10 s\n  \
     fullpipe watch --socket 3e9            one connection, with its verdict\n  \
     fullpipe watch --once -v               the fields of ss -tinm\n  \
     fullpipe watch --once --json           one JSON object\n  \
@@ -50,7 +50,7 @@ pub struct WatchArguments {
     /// Time between two observations, at least 10ms
     #[arg(short = 'i', long, value_name = "TIME", default_value = "1s", value_parser = least_interval)]
     pub interval: Time,
-    /// Seconds until it ends [default: when interrupted]
+    /// End after this many seconds [default: when interrupted]
     #[arg(short = 't', long, value_name = "SECONDS", value_parser = options::parse_seconds)]
     pub time: Option<Duration>,
     /// Observe once and end
@@ -59,25 +59,25 @@ pub struct WatchArguments {
     /// Print the fields of `ss -tinm` of each socket too
     #[arg(short, long)]
     pub verbose: bool,
-    /// Also print sockets that moved nothing in the interval
+    /// Also print sockets that moved no payload in the interval
     #[arg(long)]
     pub idle: bool,
     /// Print events: blocked writers, closed windows, timeouts
     #[arg(long, conflicts_with = "json")]
     pub events: bool,
-    /// Print the TCP counters of nstat that changed, at the end
+    /// At the end, print the TCP counters that changed, as nstat does
     #[arg(long)]
     pub nstat: bool,
-    /// Print JSON: an object with --once, else an object a line at each interval
+    /// Print JSON: one object with --once, otherwise one object per line at each interval
     #[arg(long)]
     pub json: bool,
     /// Write every observation to FILE, as lines of JSON
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Serve OpenMetrics at http://ADDR/metrics; a port alone is on 127.0.0.1
+    /// Serve OpenMetrics at http://ADDR/metrics; PORT alone means 127.0.0.1:PORT
     #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics_address)]
     pub prometheus: Option<SocketAddr>,
-    /// Time series of --prometheus: each socket, or the sum of the host
+    /// Time series of --prometheus: one per socket, or sums over all sockets of the host
     #[arg(
         long,
         value_name = "WHAT",
@@ -132,14 +132,16 @@ const LEAST_INTERVAL: Time = Time::from_millis(10);
 
 fn least_interval(text: &str) -> Result<Time, String> {
     match interval(text)? {
-        short if short < LEAST_INTERVAL => Err(format!("'{text}' is too short: at least 10ms")),
+        short if short < LEAST_INTERVAL => {
+            Err(format!("'{text}' is too short: give at least 10ms"))
+        }
         time => Ok(time),
     }
 }
 
 fn cookie(text: &str) -> Result<u64, String> {
     u64::from_str_radix(text.trim_start_matches("0x"), 16)
-        .map_err(|_| "expected a number such as 3e9, from the column sk".to_string())
+        .map_err(|_| "expected a hexadecimal number such as 3e9, from the column sk".to_string())
 }
 
 fn metrics_address(text: &str) -> Result<SocketAddr, String> {

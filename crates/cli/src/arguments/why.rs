@@ -10,9 +10,10 @@ use fullpipe_perf::iperf2::options;
 /// Say why the transfers of a capture are slow
 ///
 /// Reads files of tcpdump, Wireshark and others: pcap and pcapng, plain or inside gzip or zstd; and recordings of
-/// `fullpipe watch`. It lists the connections, the one
-/// that lost most time first. With --flow, or if there is only one connection, it prints what limited that connection, for how
-/// long, and what the capture cannot show.
+/// `fullpipe watch`. The connections are listed, the one
+/// that lost most time first (time in which the sender had something to send and the path was not full). With --flow, or
+/// if there is only one connection, the output says what limited the connection, for how long, and what the capture
+/// cannot show.
 #[derive(Debug, Args)]
 #[command(
     visible_alias = "diagnose",
@@ -28,7 +29,7 @@ use fullpipe_perf::iperf2::options;
     fullpipe why capture.pcap --parquet tables\n  \
     fullpipe why client.pcap server.pcap      one connection from both ends, merged\n  \
     fullpipe why host.sockets                 sockets that fullpipe watch --record recorded\n  \
-    fullpipe why capture.pcap host.sockets    each connection as the capture and as its socket show it\n  \
+    fullpipe why capture.pcap host.sockets    compare what capture and socket show\n  \
     fullpipe why capture.pcap --fail-on limit=receive_window"
 )]
 pub struct WhyArguments {
@@ -50,13 +51,13 @@ pub struct WhyArguments {
     /// System of both hosts: default, nuttx, unet3, netburner or linux; the advice uses the names of its settings
     #[arg(long, value_name = "PRESET", default_value = "linux")]
     pub preset: String,
-    /// Print only the time by limit: fit no experiment, and give no advice
+    /// Print only what the capture shows: fit no experiment to the connection, and give no advice
     #[arg(long)]
     pub quick: bool,
-    /// Of one connection, print only the verdict, and the figures of the capture beside those of the fitted experiment
+    /// Of one connection, print only the addresses, the transfer and the verdict; without a verdict, the time by limit
     #[arg(long, conflicts_with_all = ["csv", "json", "quick"])]
     pub brief: bool,
-    /// Only connections that this filter chooses, in tcpdump's words
+    /// Only connections that this filter chooses, in tcpdump's syntax, such as 'host 10.0.0.1 and port 443'
     #[arg(long, value_name = "FILTER")]
     pub filter: Option<FlowFilter>,
     /// Rows of the table; 0 for all
@@ -68,7 +69,7 @@ pub struct WhyArguments {
     /// Print CSV, one line per connection
     #[arg(long, conflicts_with = "flow")]
     pub csv: bool,
-    /// Write tables to DIR: connections.parquet; of one connection also segments, limits and episodes
+    /// Write tables to DIR: connections.parquet; for a single connection also segments, limits and episodes
     #[arg(long, value_name = "DIR")]
     pub parquet: Option<PathBuf>,
     /// Write a self-contained HTML page with the graphs of one connection to FILE
@@ -123,7 +124,9 @@ impl std::str::FromStr for ConnectionCondition {
                     .filter(|percent| (0.0..=100.0).contains(percent));
                 number
                     .map(|percent| Self::Retransmitted(percent / 100.0))
-                    .ok_or_else(|| "expected a percentage such as retransmitted=1%".to_string())
+                    .ok_or_else(|| {
+                        "expected a percentage from 0 to 100, such as retransmitted=1%".to_string()
+                    })
             }
             Some(_) | None => {
                 Err("expected limit=NAME, retransmitted=PERCENT, reset or partial".to_string())

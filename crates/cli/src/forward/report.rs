@@ -39,7 +39,7 @@ pub fn totals(totals: &FlowTotals, as_json: bool) -> String {
         return report.to_string();
     }
     format!(
-        "{} flows carried, {} refused; up {}, down {}",
+        "{} flows carried, {} refused; {} from clients to targets, {} from targets to clients",
         totals.opened,
         totals.refused,
         bytes(totals.up_bytes),
@@ -80,7 +80,7 @@ pub fn metrics(totals: &FlowTotals) -> String {
     metric(
         "fullpipe_forward_bytes",
         "counter",
-        "Payload carried.",
+        "Payload carried: up is from clients to targets, down from targets to clients.",
         &[
             ("_total{direction=\"up\"}", totals.up_bytes),
             ("_total{direction=\"down\"}", totals.down_bytes),
@@ -102,12 +102,20 @@ fn flow_line(flow: &FlowReport) -> String {
     for (name, direction) in [("up", &flow.up), ("down", &flow.down)] {
         let _ = write!(line, "  {name} {}", bytes(direction.bytes));
         if let Some((side, share)) = held_back(flow, direction) {
-            let _ = write!(line, ", waits for the {} {share:.0} %", side.name());
+            let _ = write!(
+                line,
+                ", waited for the {} {share:.0} % of the time",
+                side.name()
+            );
         }
     }
     if let Some((limit, share)) = flow.client_limit {
         let share = share * 100.0;
-        let _ = write!(line, "  to the client: {} {share:.0} %", limit.name());
+        let _ = write!(
+            line,
+            "  connection to the client: limited by {} {share:.0} % of the time",
+            limit.name()
+        );
     }
     line.push('\n');
     line

@@ -106,7 +106,13 @@ fn wanted(request: &[u8]) -> Wanted {
 /// Returns the metrics of all sockets.
 pub fn metrics(table: &SocketTable, source: &Source, by: MetricsBy) -> String {
     let mut text = String::new();
-    head(&mut text, "sockets", "gauge", "", "Sockets followed.");
+    head(
+        &mut text,
+        "sockets",
+        "gauge",
+        "",
+        "Sockets that are watched.",
+    );
     let _ = writeln!(text, "fullpipe_sockets {}", table.sockets().len());
     match by {
         MetricsBy::Socket => by_socket(&mut text, table, source),
@@ -126,7 +132,7 @@ fn head(text: &mut String, name: &str, kind: &str, unit: &str, help: &str) {
 
 const LIMIT: (&str, &str) = (
     "socket_limit_seconds",
-    "Time by the limit of the sender, since the socket was first seen.",
+    "Time for which each limit stopped the sender, since the socket was first observed.",
 );
 const SENT: (&str, &str) = ("socket_acked_bytes", "Payload acknowledged by the peer.");
 const RECEIVED: (&str, &str) = ("socket_received_bytes", "Payload received in order.");
@@ -202,13 +208,13 @@ fn by_socket(text: &mut String, table: &SocketTable, source: &Source) {
         (
             "socket_peer_window_bytes",
             "bytes",
-            "Window of the peer.",
+            "Receive window of the peer.",
             |socket| Some(f64::from(socket.latest.info?.snd_wnd?)),
         ),
         (
             "socket_unsent_bytes",
             "bytes",
-            "Payload written and not sent.",
+            "Payload that the program wrote and the kernel has not sent.",
             |socket| Some(f64::from(socket.latest.unsent())),
         ),
     ];

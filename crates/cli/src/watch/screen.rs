@@ -66,7 +66,7 @@ pub fn event_line(event: &SocketEvent) -> String {
     let after = |micros: u64| seconds_text(micros as f64 / 1e6);
     match event.change {
         SocketChange::WriterBlocked { queued, sndbuf } => format!(
-            "{head}: send buffer {} of {} bytes",
+            "{head}: send buffer filled with {} of {} bytes",
             grouped(queued.into()),
             grouped(sndbuf.into())
         ),

@@ -328,7 +328,9 @@ impl Source {
 fn process_error(pid: u32, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("there is no process {pid}"),
-        _ => format!("sockets of process {pid}: {error}; run as root or as the process's own user"),
+        _ => format!(
+            "reading the sockets of process {pid}: {error}; run as root or as the process's own user"
+        ),
     }
 }
 
@@ -372,8 +374,8 @@ fn named(name: &Path) -> Result<Namespace, Failure> {
         .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
         .collect();
     let known = match known.is_empty() {
-        true => "`ip netns` knows none".to_string(),
-        false => format!("`ip netns` knows {}", known.join(", ")),
+        true => "`ip netns` lists none".to_string(),
+        false => format!("`ip netns` lists {}", known.join(", ")),
     };
     Err(Failure::usage(format!(
         "--netns {}: there is no such namespace; {known}",

@@ -36,13 +36,13 @@ pub fn verdict_text(
     layout.paragraph(&mut text, "", 0, &layout.paint(Tone::Heading, &title));
     layout.field(&mut text, "Limited by", &limited(socket, &verdict, layout));
     if socket.account.times.total_micros() > 0 {
-        layout.field(&mut text, "Account", &account(socket));
+        layout.field(&mut text, "All limits", &account(socket));
     }
     layout.field(&mut text, "Because", &figures(socket, &verdict));
     if let Some(rate) = verdict.allows {
         let round_trip = socket.latest.info.map_or(0, |info| info.rtt);
         let sentence = format!(
-            "at most {} at a round trip of {}",
+            "a rate of at most {} at a round trip of {}",
             rate_text(rate * 8.0),
             seconds_text(f64::from(round_trip) / 1e6)
         );
@@ -75,7 +75,7 @@ fn limited(socket: &FollowedSocket, verdict: &SocketVerdict, layout: Layout) -> 
     let mut sentence = match socket.account.times.total_micros() {
         0 => format!("{name}{path} at this moment"),
         micros => format!(
-            "{name}{path}: {:.0} % of {}; certain in {:.0} % of the time",
+            "{name}{path} for {:.0} % of {}; the limit is certain for {:.0} % of the time",
             verdict.share * 100.0,
             seconds_text(micros as f64 / 1e6),
             socket.account.certain_share() * 100.0
@@ -88,7 +88,7 @@ fn limited(socket: &FollowedSocket, verdict: &SocketVerdict, layout: Layout) -> 
                 layout.paint(Tone::Limit, limit.name()),
                 share * 100.0
             ),
-            None => "nothing: its peer decides".to_string(),
+            None => "nothing: the peer limits what it sends".to_string(),
         };
         sentence = format!("as a receiver by {receiver}; as a sender by {sentence}");
     }
@@ -125,11 +125,11 @@ fn figures(socket: &FollowedSocket, verdict: &SocketVerdict) -> String {
         let min_rtt = info.min_rtt.filter(|&rtt| rtt != u32::MAX);
         let rtt = |micros: u32| seconds_text(f64::from(micros) / 1e6);
         parts.push(match min_rtt {
-            Some(least) => format!("round trip {}, at least {}", rtt(info.rtt), rtt(least)),
+            Some(least) => format!("round trip {}, smallest {}", rtt(info.rtt), rtt(least)),
             None => format!("round trip {}", rtt(info.rtt)),
         });
         parts.push(format!(
-            "{} bytes in flight at most of {} in the congestion window and {} in the peer's",
+            "at most {} bytes in flight; the congestion window allows {}, the peer's window {}",
             grouped(peaks.in_flight.into()),
             grouped(u64::from(info.snd_cwnd) * u64::from(info.snd_mss)),
             match info.snd_wnd {
@@ -146,7 +146,7 @@ fn figures(socket: &FollowedSocket, verdict: &SocketVerdict) -> String {
     }
     if let Some(memory) = &latest.memory {
         parts.push(format!(
-            "send buffer {} of {} bytes",
+            "send buffer filled with {} of {} bytes",
             grouped(memory.queued.into()),
             grouped(memory.sndbuf.into())
         ));
@@ -163,14 +163,14 @@ fn figures(socket: &FollowedSocket, verdict: &SocketVerdict) -> String {
 fn note_text(note: &KernelNote) -> String {
     match note {
         KernelNote::SendBufferUncounted { kernel_s, seen_s } => format!(
-            "tcpi_sndbuf_limited counted {} s; the send buffer was full for {} s. The kernel \
-             counts it only while its congestion control does not call the window the limit.",
+            "tcpi_sndbuf_limited counted {} s, but the send buffer was full for {} s. The kernel \
+             does not count time in which its congestion control reports cwnd as the limit.",
             three_digits(*kernel_s),
             three_digits(*seen_s)
         ),
         KernelNote::BusyWithoutBacklog { seen_s } => format!(
-            "tcpi_busy_time has {} s in which nothing was unsent: that time is the program's, \
-             not the network's.",
+            "tcpi_busy_time includes {} s in which the program had written nothing more to send: \
+             in this time the program was the limit, not the network.",
             three_digits(*seen_s)
         ),
         KernelNote::RefilledTail {
@@ -178,23 +178,25 @@ fn note_text(note: &KernelNote) -> String {
             sndbuf_bytes,
         } => format!(
             "the send buffer holds {} bytes, more than its size of {}: the kernel refills the \
-             last super-segment. `ip link set DEV gso_max_segs 1` ends that.",
+             last super-segment. `ip link set DEV gso_max_segs 1` turns the refilling off.",
             grouped((*queued_bytes).into()),
             grouped((*sndbuf_bytes).into())
         ),
         KernelNote::DeliveryRateOfProgram => {
-            "every delivery rate was limited by the program: the path may be faster.".to_string()
+            "the program limited every sample of the delivery rate: the path may be faster."
+                .to_string()
         }
         KernelNote::NoPeerWindow => {
-            "older than Linux 5.4: it does not tell the peer's window, so a limit by it shows \
-             only in tcpi_rwnd_limited."
+            "this kernel is older than Linux 5.4 and does not report the peer's window: only \
+             tcpi_rwnd_limited shows time in which that window was the limit."
                 .to_string()
         }
         KernelNote::MemoryPressure {
             pages,
             pressure_pages,
         } => format!(
-            "TCP memory is under pressure: {} pages of {} (net.ipv4.tcp_mem); buffers shrink.",
+            "TCP memory is under pressure: {} pages are used, and \
+             pressure begins at {} (net.ipv4.tcp_mem). The kernel shrinks the buffers.",
             grouped(*pages),
             grouped(*pressure_pages)
         ),

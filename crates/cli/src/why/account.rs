@@ -68,7 +68,7 @@ pub fn text(flow: &EndedFlow<ObservedConnection>, verdict: &str, layout: Layout)
     episodes(&mut out, seen, layout);
     if !seen.cannot_tell.is_empty() {
         out += "\n";
-        layout.paragraph(&mut out, "", 0, "This capture cannot tell everything:");
+        layout.paragraph(&mut out, "", 0, "This capture does not show everything:");
         for sentence in &seen.cannot_tell {
             layout.paragraph(&mut out, "  - ", 4, sentence);
         }
@@ -104,7 +104,7 @@ fn transfer(flow: &EndedFlow<ObservedConnection>) -> String {
         FlowEnding::Closed => "closed",
         FlowEnding::Reset => "reset",
         FlowEnding::Replaced => "followed by another connection between the same ports",
-        FlowEnding::Idle | FlowEnding::Crowded => "idle until it was left out",
+        FlowEnding::Idle | FlowEnding::Crowded => "idle for so long that its analysis ended",
         FlowEnding::CaptureEnd => "open when the capture ended",
     };
     // If the payload was not captured, the ACKs give the number of bytes.
@@ -172,7 +172,7 @@ fn vantage(seen: &ObservedConnection) -> String {
     }
     parts.push(match vantage.has_handshake {
         true => "with the handshake".to_string(),
-        false => "without the options of the handshake".to_string(),
+        false => "not all options of the SYNs were captured".to_string(),
     });
     parts.join("; ")
 }
@@ -228,12 +228,13 @@ fn windows(seen: &ObservedConnection) -> String {
             scale(receiver)
         )),
         _ if seen.only == Some(seen.sender) => parts.push("receive window unknown".to_string()),
-        _ => parts.push("receive window unknown, because its scale is".to_string()),
+        _ => parts.push("receive window unknown, because the window scale is unknown".to_string()),
     }
     let zero = &data.zero_windows;
     if zero.count > 0 {
         parts.push(format!(
-            "closed {} times for {}; probes: {} answered, {} lost, {} of them in a row",
+            "receive window closed {} times for {} in all; window probes: {} answered, {} lost, \
+             at most {} lost in a row",
             zero.count,
             ns_text(zero.closed_ns),
             zero.probes_answered,
@@ -281,7 +282,7 @@ fn losses(seen: &ObservedConnection) -> String {
     }
     if data.missing_bytes > 0 {
         parts.push(format!(
-            "{} bytes are missing in the capture",
+            "the capture lacks {} bytes that were acknowledged",
             grouped(data.missing_bytes)
         ));
     }
@@ -292,7 +293,7 @@ fn small_writes(seen: &ObservedConnection) -> Option<String> {
     let waits = &seen.small_writes;
     (waits.waits > 0).then(|| {
         format!(
-            "{} waits: {} for Nagle's algorithm, {} more for delayed ACKs",
+            "{} waits for ACKs: {} because of Nagle's algorithm, {} more because of delayed ACKs",
             grouped(waits.waits),
             ns_text(waits.nagle_ns),
             ns_text(waits.delayed_ack_ns)
@@ -358,8 +359,10 @@ fn kind(episode: &SeenEpisode) -> String {
         EpisodeKind::Spurious => "spurious retransmission".to_string(),
         EpisodeKind::ZeroWindow => format!("zero window with {count} probes"),
         EpisodeKind::ProbesLost => format!("{count} window probes without an answer"),
-        EpisodeKind::IdleRestart => "restart with a smaller window after idle time".to_string(),
-        EpisodeKind::Reordering => format!("{count} segments overtook others"),
-        EpisodeKind::MtuHole => format!("long segments are lost; {count} bytes arrive"),
+        EpisodeKind::IdleRestart => {
+            "idle longer than a retransmission timeout; cwnd may be smaller".to_string()
+        }
+        EpisodeKind::Reordering => format!("{count} segments reordered before the capture point"),
+        EpisodeKind::MtuHole => format!("long segments are lost; segments of {count} bytes arrive"),
     }
 }

@@ -50,20 +50,24 @@ pub fn text(captures: &[Capture], connections: &Connections, layout: Layout) -> 
 
 fn places_text([near, far]: [&str; 2]) -> String {
     format!(
-        "{near} is nearer to the sender and gives the times of the account; {far} is nearer to the receiver and gives what arrived, in which order, and the receiver's own segments"
+        "{near} was captured nearer to the sender and gives the times of the limits; {far} was \
+         captured nearer to the receiver and gives the arrived payload, its order, and the \
+         receiver's segments"
     )
 }
 
 fn clocks(facts: &MergeFacts, far: &str) -> String {
     let ahead = facts.clock_ahead_ns;
-    let direction = if ahead < 0 { "behind" } else { "ahead" };
+    let direction = if ahead < 0 { "behind" } else { "ahead of" };
     let drift = match facts.drift_ppm {
         Some(ppm) => format!("and drifts by {ppm:+.1} parts in a million"),
-        None => "and no drift shows".to_string(),
+        None => "and no drift was found".to_string(),
     };
     let half = seconds_text(facts.round_trip_ns as f64 / 2e9);
     format!(
-        "{far} is {} {direction} when the connection begins, {drift}. Round trip between the captures: {} at least, of which half ({half}) is taken for each direction; the clocks are certain to {half}",
+        "the clock of {far} is {} {direction} the other clock when the connection begins, {drift}. \
+         The round trip between the two capture points is at least {}; half of it ({half}) is \
+         assumed for each direction, so the clock difference may be wrong by up to {half}",
         seconds_text(ahead.unsigned_abs() as f64 / 1e9),
         seconds_text(facts.round_trip_ns as f64 / 1e9),
     )
@@ -87,11 +91,11 @@ fn passage(facts: &PassageFacts, has_payload: bool) -> String {
     for (count, name) in [
         (
             facts.uncaptured,
-            "not in the second capture although they arrived: it dropped frames",
+            "arrived, but are missing in the later capture, which dropped frames",
         ),
         (facts.duplicated, "duplicated"),
         (facts.reordered, "reordered"),
-        (facts.unseen, "only in the second capture"),
+        (facts.unseen, "only in the later capture"),
     ] {
         if count > 0 {
             parts.push(format!("{} {name}", grouped(count)));
@@ -99,13 +103,13 @@ fn passage(facts: &PassageFacts, has_payload: bool) -> String {
     }
     if let (Some(mean), Some(largest)) = (facts.queue_mean_ms, facts.queue_largest_ms) {
         parts.push(format!(
-            "queues of {} on average, {} at most",
+            "queueing delay {} on average, {} at most",
             seconds_text(mean / 1e3),
             seconds_text(largest / 1e3)
         ));
     }
     if let Some(rate) = facts.rate_bps.filter(|_| has_payload) {
-        parts.push(format!("bottleneck of {}", rate_text(rate)));
+        parts.push(format!("bottleneck rate {}", rate_text(rate)));
     }
     parts.join("; ")
 }
@@ -114,7 +118,7 @@ fn added(facts: &MergeFacts, near: &str) -> String {
     let mut parts = vec![match facts.needless {
         0 => "no retransmission was spurious".to_string(),
         count => format!(
-            "{} retransmissions were spurious: all of their bytes had arrived",
+            "{} retransmissions were spurious: all of their bytes had already arrived",
             grouped(count)
         ),
     }];
@@ -148,7 +152,8 @@ fn losses(out: &mut String, facts: &MergeFacts, layout: Layout) {
     let more = facts.losses.len().saturating_sub(LOSSES);
     if more > 0 {
         let more = grouped(more as u64);
-        *out += &format!("  {more} more segments were lost and sent again (--json has them)\n");
+        *out +=
+            &format!("  {more} more segments were lost and retransmitted (--json lists them)\n");
     }
 }
 

@@ -147,7 +147,7 @@ pub fn headings(recordings: &[Recording], layout: Layout) -> String {
         let replay = &recording.replay;
         let name = layout.paint(Tone::Heading, &recording.name);
         let line = format!(
-            "{name}: {} rounds until {}, {} sockets, Linux {}",
+            "{name}: {} observations in {}, {} sockets, Linux {}",
             grouped(replay.rounds),
             seconds_text(replay.last_us as f64 / 1e6),
             grouped(replay.sockets.len() as u64 + replay.omitted),
@@ -156,7 +156,8 @@ pub fn headings(recordings: &[Recording], layout: Layout) -> String {
         layout.paragraph(&mut out, "", 2, &line);
         if let Some(why) = &recording.cut {
             let first = format!("  {}  ", layout.paint(Tone::Doubtful, "!"));
-            let text = format!("The recording is damaged: {why}. What comes before was read.");
+            let text =
+                format!("The recording is damaged: {why}. The part before the damage was read.");
             layout.paragraph(&mut out, &first, 5, &text);
         }
     }
@@ -179,7 +180,7 @@ pub fn verdicts(recordings: &[Recording], top: usize, layout: Layout) -> String 
         let more = sockets.len().saturating_sub(shown) as u64 + recording.replay.omitted;
         if more > 0 {
             let text = format!(
-                "{} more sockets of {} carried fewer bytes (--top 0 shows all that are kept).",
+                "{} more sockets of {} carried fewer bytes (--top 0 prints all sockets that were kept in memory).",
                 grouped(more),
                 recording.name
             );
@@ -210,7 +211,8 @@ pub fn beside(recordings: &[Recording], connections: &Connections, layout: Layou
             &mut out,
             "",
             0,
-            "Its recorded socket and the capture have no time in common: their clocks differ, or the recording began later.",
+            "The recorded socket of this connection and the capture have no time in common: the \
+             clocks of the two hosts differ, or recording and capture ran at different times.",
         ),
         None => layout.paragraph(
             &mut out,
@@ -255,7 +257,7 @@ fn accounts_text(accounts: &AccountsBeside, layout: Layout) -> String {
     let time = |ns: u64| seconds_text(ns as f64 / 1e9);
     for one in longest {
         let text = format!(
-            "{} to {}: {} by the capture, {} by the kernel",
+            "{} to {}: {} according to the capture, {} according to the kernel",
             time(one.at_ns),
             time(one.end_ns),
             limit_words(one.capture.name()),
@@ -281,7 +283,7 @@ pub fn lines(recordings: &[Recording], rows: &[Row], layout: Layout) -> String {
                 format!("{} {:.0} %", limit_words(limit.name()), share * 100.0)
             });
         let text = format!(
-            "{}: {own} by the capture, {} {:.0} % by the kernel",
+            "{}: {own} according to the capture, {} {:.0} % according to the kernel",
             row.number,
             limit_words(limit.name()),
             share * 100.0
@@ -303,7 +305,10 @@ pub fn lines(recordings: &[Recording], rows: &[Row], layout: Layout) -> String {
 pub fn meeting(recordings: &[Recording], condition: &ConnectionCondition) -> Vec<String> {
     let of_recording = |recording: &Recording| -> Vec<String> {
         if let (ConnectionCondition::Partial, Some(_)) = (condition, &recording.cut) {
-            return vec![format!("{}: partial", recording.name)];
+            return vec![format!(
+                "{}: partial: the recording was not read to its end",
+                recording.name
+            )];
         }
         let met = recording.replay.sockets.iter().filter_map(|one| {
             let why = met_by(&one.socket, condition)?;

@@ -248,10 +248,14 @@ fn notes(all: &Connections, captures: &[Capture], shown: usize) -> Vec<String> {
     if let [(later, number), others @ ..] = all.same() {
         let others = match others.len() {
             0 => String::new(),
-            more => format!(" {} more are in two captures.", grouped(more as u64)),
+            more => format!(
+                " {} more connections are in two captures.",
+                grouped(more as u64)
+            ),
         };
         notes.push(format!(
-            "Connection {later} is connection {number}, in another capture: `--flow {number}` merges both.{others}"
+            "Connection {later} is the same as connection {number} of another capture: \
+             `--flow {number}` merges both captures.{others}"
         ));
     }
     if let [first, others @ ..] = all.apart() {
@@ -259,7 +263,7 @@ fn notes(all: &Connections, captures: &[Capture], shown: usize) -> Vec<String> {
         if !others.is_empty() {
             let more = grouped(others.len() as u64);
             notes.push(format!(
-                "{more} more pairs are probably one connection too (--json has them)."
+                "{more} more pairs of connections are probably the same connection (--json lists them)."
             ));
         }
     }

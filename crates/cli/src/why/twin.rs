@@ -86,7 +86,7 @@ pub fn of(
     drop(progress);
     if stop.is_raised() {
         return Err(Failure::Interrupted(
-            "the twin was not finished".to_string(),
+            "the simulation that is fitted to the connection was not finished".to_string(),
         ));
     }
     if let (Some(path), Some(answer)) = (&arguments.scenario, &answer) {
@@ -97,10 +97,12 @@ pub fn of(
 
 fn save(answer: &TwinAnswer, path: &Path) -> Result<(), Failure> {
     let shown = path.display();
-    let (twin, _) = answer
-        .found
-        .as_ref()
-        .map_err(|why| Failure::failed(format!("--scenario {shown}: there is no twin: {why}")))?;
+    let (twin, _) = answer.found.as_ref().map_err(|why| {
+        Failure::failed(format!(
+            "--scenario {shown}: no file was written, because no experiment fits the connection: \
+                 {why}"
+        ))
+    })?;
     let text = twin.file();
     let created = WholeFile::create_new(path).and_then(|created| {
         created.writer().write_all(text.as_bytes())?;
@@ -118,7 +120,11 @@ fn save(answer: &TwinAnswer, path: &Path) -> Result<(), Failure> {
 pub fn verdict(answer: &TwinAnswer, layout: Layout) -> String {
     let mut out = String::new();
     match &answer.found {
-        Err(why) => layout.field(&mut out, "Twin", &format!("none: {why}.")),
+        Err(why) => layout.field(
+            &mut out,
+            "Twin",
+            &format!("no simulation was fitted to this connection: {why}."),
+        ),
         Ok((twin, Ok(explanation))) => {
             out += &verdict_text(&explanation.parts, layout);
             let compared = twin.compared;
@@ -150,7 +156,7 @@ pub fn beside(answer: &TwinAnswer, layout: Layout) -> String {
     }
     out.push('\n');
     let text = format!(
-        "The hosts of the twin have the preset `{}`. The other values come from the capture:",
+        "The hosts of the twin (the fitted simulation) have the preset `{}`. The other values come from the capture:",
         answer.preset
     );
     layout.paragraph(&mut out, "", 0, &text);
@@ -172,7 +178,8 @@ pub fn beside(answer: &TwinAnswer, layout: Layout) -> String {
     let rivals = rivals(&twin.candidates);
     if !rivals.is_empty() {
         let own = twin.candidates[0].odds * 100.0;
-        let text = format!("The odds of this twin are {own:.0} %. Also tried: {rivals}.");
+        let text =
+            format!("The likelihood of this twin is {own:.0} %. Other candidates: {rivals}.");
         layout.paragraph(&mut out, "", 0, &text);
     }
     out

@@ -145,11 +145,11 @@ fn an_interval_without_end_is_refused_with_the_least() {
         &[
             (
                 &["lab", "run", "nuttx", "--ss", "1ns"],
-                "--ss 1ns: the least here is ",
+                "--ss 1ns: too short; give at least ",
             ),
             (
                 &["iperf", "-s", "-i", "0.000001"],
-                "'0.000001' is too short: at least 0.005",
+                "'0.000001' is too short: give at least 0.005 s",
             ),
         ],
     );

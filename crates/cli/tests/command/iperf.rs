@@ -34,11 +34,11 @@ const IPERF_MISTAKES: &[(&[&str], &str)] = &[
     ),
     (
         &["iperf", "-s", "--addr", "10.0.0.1/24"],
-        "--addr needs a device of our own",
+        "--addr applies only to fullpipe's stack",
     ),
     (
         &["iperf", "-s", "--set", "pool.blocks=4"],
-        "--set needs a device of our own",
+        "--set applies only to fullpipe's stack",
     ),
     (
         &["iperf", "-s", "--dev", "tap:fp0", "--addr", "10.0.0.1"],
@@ -158,7 +158,7 @@ fn an_iperf_that_finds_nobody_or_a_port_in_use_is_one_line_and_exit_code_1() {
         (["iperf", "-s", "-t1", "-p", &taken_port], "in use"),
         (
             ["iperf", "-c", "no-such-host.invalid", "-t", "1"],
-            "no host is called",
+            "found no address of the host",
         ),
     ] {
         let output = fullpipe(&arguments);

@@ -179,8 +179,8 @@ fn a_new_experiment_is_right_runs_and_is_never_written_over() {
     refused(
         &folder.0,
         &[
-            (&["lab", "new", "mine"], "mine.toml is there already"),
-            (&["lab", "new", "nowhere/mine"], "there is no such folder"),
+            (&["lab", "new", "mine"], "mine.toml already exists"),
+            (&["lab", "new", "nowhere/mine"], "its folder does not exist"),
         ],
     );
     assert_eq!(

@@ -94,8 +94,8 @@ fn captures_from_both_ends_are_merged() {
     ]));
     for part in [
         "Two captures of this connection, merged",
-        "sender.pcapng is nearer to the sender",
-        "receiver.pcapng is 2.5 s ahead when the connection begins, and no drift shows",
+        "sender.pcapng was captured nearer to the sender",
+        "receiver.pcapng is 2.5 s ahead of the other clock when the connection begins, and no drift was found",
         "segments lost between the captures",
         "sent at",
     ] {
@@ -122,7 +122,7 @@ fn captures_from_both_ends_are_merged() {
         &folder.0,
         &[(
             &["why", &sender, &receiver, "--flow", "2"],
-            "it is connection 1 in another capture, and --flow 1 merges both",
+            "connection 1 of another capture is the same connection; --flow 1 merges both captures",
         )],
     );
 }

@@ -103,7 +103,7 @@ const EXPERIMENT_MISTAKES: &[(&[&str], &str)] = &[
             "--fail-on",
             "limit=memory",
         ],
-        "--fail-on limit=memory: a verdict names the limit, and --quick leaves verdicts out",
+        "--fail-on limit=memory: a verdict names the limit, but --quick prints no verdicts; omit --quick",
     ),
     (
         &["lab", "run", "nuttx", "--set", "pool.send_floor=9999"],

@@ -398,21 +398,21 @@ fn recorded_sockets_stand_beside_the_connections_of_a_capture() {
     let sockets = path.to_str().unwrap();
     let alone = stdout(&fullpipe(&["why", sockets]));
     assert!(
-        alone.contains("51 rounds") && alone.contains("Limited by"),
+        alone.contains("51 observations") && alone.contains("Limited by"),
         "{alone}"
     );
-    assert!(alone.contains("application: 100 %"), "{alone}");
+    assert!(alone.contains("application for 100 %"), "{alone}");
     let both = fullpipe(&["why", &small, sockets, "--quick", "--width", "200"]);
     let text = stdout(&both);
     assert!(
-        text.contains("send buffer by the capture, application by the kernel"),
+        text.contains("send buffer according to the capture, application according to the kernel"),
         "{text}"
     );
     let table = stdout(&fullpipe(&[
         "why", &small, &large, sockets, "--width", "200",
     ]));
     assert!(
-        table.contains("by the capture, application 100 % by the kernel"),
+        table.contains("according to the capture, application 100 % according to the kernel"),
         "{table}"
     );
     let answer = answer_of(&["why", &small, sockets, "--quick", "--json"]);

@@ -67,9 +67,11 @@ impl FromStr for Via {
             .to_socket_addrs()
             .map_err(|error| ViaError(format!("{host}: {error}")))?;
         let address = found.find(SocketAddr::is_ipv4);
-        address
-            .map(make)
-            .ok_or_else(|| ViaError(format!("{host} has no IPv4 address")))
+        address.map(make).ok_or_else(|| {
+            ViaError(format!(
+                "the proxy {host} has no IPv4 address; give a proxy with one"
+            ))
+        })
     }
 }
 
@@ -152,7 +154,9 @@ async fn socks(stream: &mut TcpStream, command: u8, target: SocketAddr) -> io::R
     let mut choice = [0; 2];
     stream.read_exact(&mut choice).await?;
     if choice != [5, 0] {
-        return Err(refused("the SOCKS5 proxy wants a password"));
+        return Err(refused(
+            "the SOCKS5 proxy does not accept clients without a password",
+        ));
     }
     let mut request = vec![5, command, 0];
     push_address(&mut request, target);
@@ -182,7 +186,11 @@ async fn socks(stream: &mut TcpStream, command: u8, target: SocketAddr) -> io::R
             stream.read_exact(&mut vec![0; len + 2]).await?;
             return Ok(any_for(target));
         }
-        _ => return Err(refused("the SOCKS5 proxy's answer has an unknown address")),
+        _ => {
+            return Err(refused(
+                "the SOCKS5 proxy's answer has an unknown type of address",
+            ));
+        }
     };
     let port_at = if ip.is_ipv4() { 4 } else { 16 };
     let port = u16::from_be_bytes([address[port_at], address[port_at + 1]]);
@@ -229,7 +237,9 @@ async fn http_connect(stream: &mut TcpStream, target: SocketAddr) -> io::Result<
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
         if answer.len() == ANSWER_MAX {
-            return Err(refused("the HTTP proxy's answer is too long"));
+            return Err(refused(
+                "the HTTP proxy's answer to CONNECT is longer than 8 KiB",
+            ));
         }
         // Read single bytes, because what follows the answer belongs to the target.
         answer.push(stream.read_u8().await?);
