@@ -18,12 +18,18 @@ pub fn meeting(connections: &Connections, condition: &ConnectionCondition) -> Ve
         let why = match condition {
             ConnectionCondition::Limit(limit) => {
                 let (main, share, _) = row.limit?;
-                (main == *limit)
-                    .then(|| format!("limited by {} for {:.0} %", limit.name(), share * 100.0))
+                (main == *limit).then(|| {
+                    format!(
+                        "limited by {} for {:.0} % of the time",
+                        limit.name(),
+                        share * 100.0
+                    )
+                })
             }
             ConnectionCondition::Retransmitted(most) => {
                 let share = row.retransmitted_share();
-                (share > *most).then(|| format!("{:.2} % retransmitted", share * 100.0))
+                (share > *most)
+                    .then(|| format!("{:.2} % of the data segments retransmitted", share * 100.0))
             }
             ConnectionCondition::Reset => {
                 (row.ending == FlowEnding::Reset).then(|| "reset".to_string())

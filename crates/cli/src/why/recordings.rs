@@ -328,13 +328,15 @@ fn met_by(socket: &FollowedSocket, condition: &ConnectionCondition) -> Option<St
             let (limit, share) = socket.account.times.main();
             let limit = limit.map_or(SeenLimit::Unknown, SeenLimit::Known);
             let percent = share * 100.0;
-            (limit == *wanted).then(|| format!("limited by {} for {percent:.0} %", limit.name()))
+            (limit == *wanted)
+                .then(|| format!("limited by {} for {percent:.0} % of the time", limit.name()))
         }
         ConnectionCondition::Retransmitted(most) => {
             let info = socket.latest.info.as_ref()?;
             let sent = f64::from(info.data_segs_out?.max(1));
             let share = f64::from(info.total_retrans) / sent;
-            (share > *most).then(|| format!("{:.2} % retransmitted", share * 100.0))
+            (share > *most)
+                .then(|| format!("{:.2} % of the data segments retransmitted", share * 100.0))
         }
         ConnectionCondition::Reset | ConnectionCondition::Partial => None,
     }
