@@ -106,9 +106,9 @@ impl AdviceEnd {
             Self::Path => "Nothing left to tune",
             Self::Application => "No setting of the hosts helps",
             Self::NoKnob => "No setting is advised",
-            Self::MemorySpent => "The next step would need more memory than --memory allows",
+            Self::MemorySpent => "The next step would need more packet memory than --memory allows",
             Self::NoGain => "The last step gained less than 2 %",
-            Self::Refused => "The next step is refused on this host",
+            Self::Refused => "A host refuses the settings of the next step",
             Self::StepsSpent => "The maximum number of steps was reached",
         }
     }
@@ -258,7 +258,7 @@ fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
             let [was, is] = [before, last].map(|step| rate_text(step.goodput_mbps * 1e6));
             let gained = last.goodput_mbps / before.goodput_mbps - 1.0;
             let gain = if gained < -NOTHING {
-                "made it slower".to_string()
+                "lowered the goodput".to_string()
             } else if gained < NOTHING {
                 "gained nothing".to_string()
             } else {

@@ -98,7 +98,10 @@ impl fmt::Display for CatalogueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { name, hint } => {
-                write!(f, "no experiment or file is called `{name}`; {hint}")
+                write!(
+                    f,
+                    "no experiment is called `{name}` (name a file as ./{name}.toml); {hint}"
+                )
             }
             Self::Unreadable { file, error } => write!(f, "{file}: {error}"),
             Self::Mistakes(mistakes) => {
@@ -106,7 +109,11 @@ impl fmt::Display for CatalogueError {
                 first.fmt(f)?;
                 match others.len() {
                     0 => Ok(()),
-                    more => write!(f, " ({more} more: fullpipe lab check {})", first.file),
+                    more => write!(
+                        f,
+                        " ({more} more: `fullpipe lab check {}` lists all)",
+                        first.file
+                    ),
                 }
             }
         }
@@ -210,7 +217,7 @@ fn text_of(path: &Path) -> io::Result<String> {
     if bytes.len() as u64 > LARGEST {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
-            "larger than 1 MiB, the most that an experiment may have",
+            "the file is larger than 1 MiB, the limit for an experiment",
         ));
     }
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))

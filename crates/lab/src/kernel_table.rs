@@ -55,7 +55,7 @@ const HEADINGS: [(&[&str], Align); 8] = [
     (&["Mbit/s", "Linux"], Align::Right),
     (&["seconds", "fullpipe"], Align::Right),
     (&["seconds", "Linux"], Align::Right),
-    (&["limited by", "fullpipe's clock"], Align::Left),
+    (&["limited by", "fullpipe: sender"], Align::Left),
     (&["limited by", "Linux: its sockets"], Align::Left),
     (&["limited by", "Linux: a capture"], Align::Left),
 ];
@@ -132,8 +132,8 @@ fn record(cells: &[String]) -> Vec<(&'static str, String)> {
         lines.push((
             "Linux",
             format!(
-                "{rate} Mbit/s in {time} s, limited by: {by_socket} (its sockets), {by_capture} \
-                 (a capture)"
+                "{rate} Mbit/s in {time} s, limited by: {by_socket} (from its sockets), \
+                 {by_capture} (from a capture)"
             ),
         ));
     }

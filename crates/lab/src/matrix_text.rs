@@ -24,13 +24,13 @@ pub fn matrix_json(matrices: &[Matrix]) -> String {
 pub fn matrix_text(matrix: &Matrix, layout: Layout) -> String {
     let mut text = String::new();
     let head = format!(
-        "{}: {} unchanged{}; {} levers, {} runs, {} each",
+        "{}: {} without a change{}; {} possible changes, tried in {} runs with {}",
         matrix.row,
         rate_text(matrix.goodput_mbps * 1e6),
         if matrix.is_complete {
             ""
         } else {
-            ", and the transfer does not end"
+            ", and the transfer does not complete"
         },
         matrix.levers.len(),
         matrix.runs,
@@ -46,8 +46,13 @@ pub fn matrix_text(matrix: &Matrix, layout: Layout) -> String {
         .partition(|line| changes_something(line));
     if !changing.is_empty() {
         text.push('\n');
-        let head = figures("twice", "ample");
-        layout.paragraph(&mut text, &head, INDENT, "change (its ample value)");
+        let head = figures("twice", "no limit");
+        layout.paragraph(
+            &mut text,
+            &head,
+            INDENT,
+            "change (value that no longer limits)",
+        );
     }
     for line in changing {
         of_line(&mut text, line, layout);
@@ -55,7 +60,7 @@ pub fn matrix_text(matrix: &Matrix, layout: Layout) -> String {
     if !idle.is_empty() {
         let names: Vec<_> = idle.iter().map(|line| line.lever.as_str()).collect();
         text.push('\n');
-        let line = format!("No change: {}.", names.join(", "));
+        let line = format!("Without effect: {}.", names.join(", "));
         layout.paragraph(&mut text, "", 2, &line);
     }
     if let Some(together) = &matrix.together {
@@ -100,10 +105,10 @@ fn figures(twice: &str, ample: &str) -> String {
 /// Returns the gain in percent, with its standard error.
 fn gain(tried: &Tried) -> String {
     if !tried.is_complete {
-        return "does not end".to_string();
+        return "not complete".to_string();
     }
     if tried.gain_share.is_infinite() {
-        return "from nothing".to_string();
+        return "from 0 Mbit/s".to_string();
     }
     let sign = if tried.gain_share >= NOTHING { "+" } else { "" };
     let percent = if tried.gain_share.abs() < NOTHING {

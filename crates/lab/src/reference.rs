@@ -184,7 +184,7 @@ impl Reference {
         let outcomes = self.outcomes_as_published + self.outcomes_not_as_published;
         if outcomes > 0 {
             text.push_str(&format!(
-                " {} of {} is as published.",
+                " As published: {} of {}.",
                 self.outcomes_as_published,
                 counted(outcomes, "predicted outcome", "predicted outcomes"),
             ));

@@ -243,7 +243,7 @@ impl TrialPlan {
         };
         format!(
             r#"# Written by `fullpipe try`. Run it: fullpipe lab run FILE{seed}
-title = "One transfer of a host like {preset}"
+title = "One transfer of a host with preset {preset}"
 subject = "host"
 
 [hosts.host]

@@ -40,7 +40,8 @@ pub fn watched_text(report: &Report) -> String {
             let length = three_digits(watched.counters[0].elapsed_s);
             let _ = writeln!(
                 text,
-                "\ncounters of row `{title}`, and their rate a second over its {length} s"
+                "\ncounters of row `{title}`, and their mean rates per second over the row's \
+                 {length} s"
             );
             for host in &watched.counters {
                 let _ = write!(text, "{host}");

@@ -103,7 +103,10 @@ impl WholeFile {
     /// Creates a temporary file in the folder of `whole`.
     fn beside(whole: PathBuf) -> io::Result<Self> {
         if whole.file_name().is_none() {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "is no file name"));
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                "the path does not end with a file name",
+            ));
         }
         let mut number = 0;
         loop {
@@ -227,7 +230,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     }
     Err(io::Error::new(
         ErrorKind::InvalidInput,
-        "has too many links",
+        "the path has too many symbolic links",
     ))
 }
 

@@ -548,13 +548,13 @@ fn experiments_are_found_from_any_folder_of_the_checkout_and_outside_it() {
 fn an_unknown_name_is_answered_with_the_nearest_one() {
     let names: Vec<_> = BUILT_IN.iter().map(|(name, _)| *name).collect();
     let all = format!(
-        "no experiment or file is called `xyzzyplugh`; experiments are {}",
+        "no experiment is called `xyzzyplugh` (name a file as ./xyzzyplugh.toml); experiments are {}",
         names.join(", ")
     );
     for (name, expected) in [
         (
             "nuttxx",
-            "no experiment or file is called `nuttxx`; did you mean `nuttx`?",
+            "no experiment is called `nuttxx` (name a file as ./nuttxx.toml); did you mean `nuttx`?",
         ),
         ("xyzzyplugh", all.as_str()),
         (

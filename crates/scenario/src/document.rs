@@ -38,9 +38,9 @@ impl<'a> Source<'a> {
             let message = error.message();
             let what = match (message, quoted) {
                 ("duplicate key", true) if culprit == "rows" => {
-                    "`rows` stands twice: write [[rows]] above each row".to_string()
+                    "`rows` is defined twice: write [[rows]] above each row".to_string()
                 }
-                ("duplicate key", true) => format!("`{culprit}` stands twice: keep one"),
+                ("duplicate key", true) => format!("`{culprit}` is defined twice: keep one"),
                 (_, true) => format!("{message}: `{culprit}`"),
                 (_, false) => message.to_string(),
             };

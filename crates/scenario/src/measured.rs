@@ -220,7 +220,7 @@ quantities! {
     pause_s: f64 = "longest pause s", "longest pause {} s", Decimal, Worst;
     /// Mean time from the write of a byte to its first transmission. Of several senders, the
     /// longest mean.
-    unsent_ms: f64 = "ms unsent", "{} ms unsent", Decimal, Median;
+    unsent_ms: f64 = "ms unsent", "bytes wait {} ms before they are sent", Decimal, Median;
     /// Times that a receiver's window closed.
     zero_windows: u64 = "zero windows", "zero windows {}", Whole, Median;
     /// Probes of closed windows that the senders sent.

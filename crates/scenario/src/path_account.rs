@@ -284,7 +284,7 @@ host_losses! {
     /// The receive ring was full.
     ReceiveRing = "receive_ring", "in the receive ring of", |world, host| world.ring_drops(host);
     /// A checksum was wrong, a header was malformed, or a packet was shorter than its header says.
-    Corruption = "corruption", "to corruption, as discarded by", |world, host| {
+    Corruption = "corruption", "to corruption and discarded by", |world, host| {
         discarded(world, host, &DAMAGED)
     };
     /// Fragments that were discarded, and datagrams with missing fragments.

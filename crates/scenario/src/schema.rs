@@ -178,7 +178,10 @@ fn row(key: &str) -> Value {
         "published" => described(reference("figures"), "Published results."),
         "baseline" => json!({"type": "boolean",
             "description": "The goodput of other rows is shown as a share of this row's goodput."}),
-        "note" => described(reference("line"), "Printed below the verdict."),
+        "note" => described(
+            reference("line"),
+            "Note that is printed below the row's verdict.",
+        ),
         _ => json!({}),
     }
 }
@@ -191,7 +194,7 @@ fn link() -> Value {
     };
     let mut all = tree(fields());
     for way in ["forward", "back"] {
-        let doc = "The same fields, of one direction.";
+        let doc = "The fields of a link, for one direction only.";
         all.insert(way.to_string(), described(closed(tree(fields())), doc));
     }
     let ends = json!({"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2,

@@ -122,7 +122,7 @@ set.wire.delay = "1ms"
         "f:17:12: workload.duration: `5` is not a time such as 30s, above 0",
         "f:20:17: rows[1].set.wire.loss: `200%` is not a probability such as 1% or 0.01",
         "f:21:11: rows[1].published.goodput_mbit: there is no such figure; did you mean `goodput_mbps`?",
-        "f:22:1: rows[2].label: is missing: say what the line is called",
+        "f:22:1: rows[2].label: is missing: give the row a label",
     ];
     assert_eq!(given, expected, "{}", given.join("\n"));
 }

@@ -131,8 +131,14 @@ fn an_experiment_without_end_is_refused() {
     refused(
         &folder.0,
         &[
-            (&["lab", "run", "/dev/zero"], "/dev/zero: larger than 1 MiB"),
-            (&["lab", "run", "large.toml"], "larger than 1 MiB"),
+            (
+                &["lab", "run", "/dev/zero"],
+                "/dev/zero: the file is larger than 1 MiB",
+            ),
+            (
+                &["lab", "run", "large.toml"],
+                "the file is larger than 1 MiB",
+            ),
         ],
     );
 }

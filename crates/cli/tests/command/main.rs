@@ -207,10 +207,10 @@ fn check_prints_every_mistake_of_every_file_and_says_so_with_its_exit_code() {
             "a.toml:1:1: titel: there is no such key; did you mean `title`?",
             "a.toml:3:10: hosts.a.preset: must be a string, not a number",
             "a.toml:1:1: links: is missing: give each link a table, such as [links.wire]",
-            "a.toml:1:1: workload: is missing: say who sends to whom",
+            "a.toml:1:1: workload: is missing: add [workload] with the hosts `from` and `to`",
         ]
     );
-    assert!(lines[4].starts_with("no experiment or file is called `none`; "));
+    assert!(lines[4].starts_with("no experiment is called `none` (name a file as ./none.toml); "));
     assert_eq!(lines.len(), 5);
     assert!(stdout(&output).contains("nuttx.toml: 5 rows, nothing wrong"));
 }

@@ -26,7 +26,7 @@ fn a_wrong_command_is_one_line_and_exit_code_2() {
             ),
             (
                 &["knobs", "send_bufer"],
-                "no knob's name holds `send_bufer`; did you mean `send_buffer`?",
+                "no knob's name contains `send_bufer`; did you mean `send_buffer`?",
             ),
             (
                 &["lab", "rnu"],
@@ -47,7 +47,8 @@ const EXPERIMENT_MISTAKES: &[(&[&str], &str)] = &[
     (&["lab", "run", "./none.toml"], "none.toml: No such file"),
     (
         &["lab", "run", "bad.toml"],
-        "bad.toml:1:9: title: must be a string, not a number (3 more: fullpipe lab check bad.toml)",
+        "bad.toml:1:9: title: must be a string, not a number (3 more: `fullpipe lab check bad.toml` \
+         lists all)",
     ),
     (&["lab", "run", "nuttx", "--all"], "cannot be used with"),
     (

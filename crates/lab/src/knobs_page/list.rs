@@ -132,9 +132,9 @@ fn listed(preset: &Preset, filter: Option<&str>) -> Result<Vec<Listed>, String> 
         let near = hint(filter, names.iter().map(String::as_str));
         let near = match near.starts_with("did you mean") {
             true => near,
-            false => "`fullpipe knobs` lists them all".to_string(),
+            false => "`fullpipe knobs` lists all knobs".to_string(),
         };
-        return Err(format!("no knob's name holds `{filter}`; {near}"));
+        return Err(format!("no knob's name contains `{filter}`; {near}"));
     }
     Ok(found)
 }

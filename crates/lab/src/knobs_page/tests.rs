@@ -106,6 +106,6 @@ fn a_filter_finds_knobs_by_either_name_and_a_slip_is_answered() {
     assert!(find("send_buffer").unwrap().contains("tcp.send_buffer"));
     assert_eq!(
         find("send_bufer").unwrap_err(),
-        "no knob's name holds `send_bufer`; did you mean `send_buffer`?"
+        "no knob's name contains `send_bufer`; did you mean `send_buffer`?"
     );
 }

@@ -57,7 +57,8 @@ impl std::fmt::Display for SizeError {
             Self::TooFar => write!(f, "expected a round-trip time of at most {LONGEST_RTT}"),
             Self::TooLong(bytes) => write!(
                 f,
-                "the bandwidth-delay product is {} bytes, and the largest buffer holds {}",
+                "the bandwidth-delay product is {} bytes, and the largest buffer holds {} bytes: \
+                 lower the rate or the round-trip time",
                 grouped(*bytes),
                 grouped(LARGEST)
             ),

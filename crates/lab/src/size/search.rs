@@ -192,7 +192,7 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
     }
     let host = &only(&found.world).setup.hosts[0];
     Err(SizeError::Nothing(format!(
-        "with {} bytes of packet memory and ample of everything else nothing arrives: {}",
+        "no payload arrives with {} bytes of packet memory and every other limit removed: {}",
         grouped(host.pool_bytes()),
         explained.verdict_parts().line()
     )))

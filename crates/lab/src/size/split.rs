@@ -80,8 +80,11 @@ pub fn split(request: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<
     });
     let (mut settings, mut rows): (Vec<_>, Vec<_>) = parts.unzip();
     let (Some((all_to_both, undivided)), false) = (tried(all_to_both), rows.is_empty()) else {
-        let why =
-            format!("{memory} bytes cannot be divided between {send_knob} and {receive_knob}");
+        let why = format!(
+            "{memory} bytes of packet memory cannot be divided between {send_knob} and \
+                     {receive_knob}, because the host refuses each division: give another \
+                     --memory"
+        );
         return Err(SizeError::Nothing(why));
     };
     // In the same batch, run the setting in which each buffer may use all memory.

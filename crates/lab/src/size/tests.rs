@@ -281,7 +281,7 @@ fn given_memory_is_divided_and_not_searched() {
     let text = size_text(&size, Layout::plain(80));
     for part in [
         "7,056 bytes of packet memory",
-        "This is less than the aim of 95 %.",
+        "The aim is at least 95 % of that rate.",
         "To send and receive at once",
         "< smallest",
     ] {

@@ -35,8 +35,8 @@ pub fn size_text(size: &Size, layout: Layout) -> String {
     // Omit the warning if the memory was given: the memory is then the limit, not the whole
     // segments.
     if size.bdp_bytes < FEW && size.memory.is_none() {
-        let few = "The bandwidth-delay product is less than ten segments. A buffer holds whole segments and needs two \
-             or three more.";
+        let few = "The bandwidth-delay product is less than ten segments. Buffers hold whole \
+                   segments, so they must be two or three segments larger than this product.";
         layout.paragraph(&mut text, "", 2, few);
     }
     for best in &size.best {
@@ -82,9 +82,9 @@ fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
         ..
     } = best;
     let ample = match (size.memory, size.settings.is_empty()) {
-        (None, true) => "ample buffers and memory",
-        (None, false) => "everything else ample",
-        (Some(_), _) => "everything ample except memory",
+        (None, true) => "buffers and memory that do not limit",
+        (None, false) => "no limit from other settings",
+        (Some(_), _) => "no limit except memory",
     };
     let line = format!(
         "With {ample}, the host {direction}s {}. The path can carry {}: the host uses {} % of that rate.",
@@ -94,7 +94,10 @@ fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
     );
     layout.paragraph(text, "", 2, &line);
     if !best.reaches_path {
-        let less = format!("This is less than the aim of {} %.", percent(size.share));
+        let less = format!(
+            "The aim is at least {} % of that rate.",
+            percent(size.share)
+        );
         layout.paragraph(text, "  ", 2, &less);
         if let Some(verdict) = verdict {
             text.push_str(&verdict_text(&verdict.parts, layout));
@@ -106,7 +109,7 @@ fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
 fn answers(size: &Size, layout: Layout) -> String {
     let mut text = String::new();
     if !size.knobs.is_empty() {
-        text += "\nSmallest sufficient settings, one at a time:\n";
+        text += "\nSmallest sufficient value of each setting, while the others do not limit:\n";
     }
     let wide = |of: &dyn Fn(&KnobSize) -> usize| size.knobs.iter().map(of).max().unwrap_or(0);
     let names = wide(&|knob| knob.knob.len());
@@ -125,7 +128,7 @@ fn answers(size: &Size, layout: Layout) -> String {
                 three_digits(point.bytes as f64 / size.bdp_bytes as f64),
                 rate_text(point.goodput_mbps * 1e6),
             ),
-            None => "no setting is sufficient".to_string(),
+            None => "no value is sufficient".to_string(),
         };
         let line = format!("  {direction:<7} {name:<names$} {found}");
         match line.len() <= layout.width {
@@ -138,8 +141,12 @@ fn answers(size: &Size, layout: Layout) -> String {
 
 fn curve(text: &mut String, size: &Size, knob: &KnobSize, layout: Layout) {
     let of = if knob.reaches_path { "path" } else { "best" };
+    let whole = match knob.reaches_path {
+        true => "goodput that the path carries",
+        false => "best goodput",
+    };
     let heading = format!(
-        "{} to {}: sufficient is {} Mbit/s, {} % of the {of}",
+        "{} to {}: the aim is {} Mbit/s, {} % of the {whole}",
         knob.knob,
         knob.direction,
         three_digits(knob.enough_mbps),
@@ -207,8 +214,9 @@ fn certainty(interval: f64, seeds: usize) -> String {
              {seeds} seeds."
         ),
         false => format!(
-            "The goodput with the smallest sufficient value has a 95 % confidence interval {wide} % wide, from \
-             {seeds} seeds. The search aims at {} %, so a smaller value may be sufficient.",
+            "The goodput with the smallest sufficient value has a 95 % confidence \
+             interval {wide} % wide, from {seeds} seeds. The search aims at an interval of at most \
+             {} %, so a smaller value may be sufficient.",
             percent(PRECISE)
         ),
     }

@@ -81,7 +81,7 @@ pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepErro
     if let Some(axis) = axes.iter().find(|axis| !paths.insert(&axis.path)) {
         return Err(SweepError {
             setting: axis.path.clone(),
-            fix: "it is swept twice".to_string(),
+            fix: "is swept twice: give all its values in one --sweep".to_string(),
         });
     }
     let points: usize = axes.iter().map(|axis| axis.values.len()).product();
@@ -89,7 +89,7 @@ pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepErro
     if rows > MOST_ROWS {
         return Err(SweepError {
             setting: String::new(),
-            fix: format!("{rows} rows are too many; {MOST_ROWS} are the most"),
+            fix: format!("the sweep makes {rows} rows, too many: at most {MOST_ROWS} are allowed"),
         });
     }
     keep_columns(experiment);

@@ -20,7 +20,10 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Vec<String>, String> {
     let mut values = Vec::new();
     for part in text.split(',').map(str::trim) {
         if part.is_empty() {
-            return Err(wrong(text, "a value between two commas is missing"));
+            return Err(wrong(
+                text,
+                "a value is missing: write values such as 1,2,4",
+            ));
         }
         match part.split_once("..") {
             Some((first, rest)) => range(path, part, first, rest, &mut values)?,
@@ -45,12 +48,12 @@ fn range(
     let (last, step) = (&rest[..sign], &rest[sign + 1..]);
     let (first, last) = (amount(path, part, first)?, amount(path, part, last)?);
     if first.unit != last.unit {
-        return Err(wrong(part, "both ends of a range have the same unit"));
+        return Err(wrong(part, "both ends of a range must have the same unit"));
     }
     if last.number < first.number {
         return Err(wrong(
             part,
-            "a range goes up: its last value is not below its first",
+            "a range must go up: its last value may not be below its first",
         ));
     }
     let step = match &rest[sign..=sign] {
@@ -67,11 +70,12 @@ fn range(
         Some(Step::Times(_)) => {
             return Err(wrong(
                 part,
-                "a factor is above 1, and of a first value above 0",
+                "a factor must be above 1, and the first value of its range above 0",
             ));
         }
         Some(Step::Plus(_)) | None => {
-            let what = "after `+` comes a step above 0 in the unit of the ends, after `*` a factor";
+            let what = "after `+` write a step above 0 in the unit of the ends, after `*` a \
+                        factor above 1";
             return Err(wrong(part, what));
         }
     };
@@ -102,10 +106,13 @@ fn count(
         }
         .text();
         if written.as_deref() == Some(&text) {
-            return Err(wrong(part, "the step is too small: a value comes twice"));
+            return Err(wrong(
+                part,
+                "the step is too small: rounding makes two values equal",
+            ));
         }
         if values.len() >= MOST_VALUES {
-            return Err(wrong(part, "these are more than 10000 values"));
+            return Err(wrong(part, "more than 10000 values: enlarge the step"));
         }
         values.push(text.clone());
         written = Some(text);
@@ -117,8 +124,8 @@ fn amount(path: &str, part: &str, end: &str) -> Result<Amount, String> {
     let end = end.trim();
     let Some(amount) = Amount::of_setting(path, end) else {
         let what = format!(
-            "`{end}` is no end of a range, which is a number such as 4K, 10ms, 5mbit or 1%; list \
-             other values instead"
+            "`{end}` cannot be an end of a range: write a number such as 4K, 10ms, 5mbit or 1%, \
+             or list the values with commas"
         );
         return Err(wrong(part, &what));
     };

@@ -46,7 +46,7 @@ impl OutsideCongestion {
         let mut built_in = CongestionAlgorithm::ALL.iter();
         assert!(
             !built_in.any(|known| known.to_string() == name),
-            "{name} is a built-in algorithm"
+            "{name} is the name of a built-in algorithm: choose another name"
         );
         let choose = move |world: &mut World, host, name: &str| {
             let choice = world.register_congestion(host, name, &make)?;

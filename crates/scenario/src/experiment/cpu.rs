@@ -20,7 +20,7 @@ pub struct CpuField {
 }
 
 const TIME: &str = "a time such as 8us";
-const BYTE: &str = "a time for each byte such as 4.5ns, no finer than 0.001ns";
+const BYTE: &str = "a time for each byte such as 4.5ns, in steps of 0.001ns";
 
 /// Declares an entry of [`CPU_FIELDS`].
 macro_rules! field {
@@ -47,7 +47,7 @@ pub const CPU_FIELDS: &[CpuField] = &[
     ),
     field!(
         "receive_byte",
-        "Additional time for each byte of such a frame.",
+        "Additional time for each byte of a received frame.",
         BYTE,
         receive.byte_ps = picoseconds
     ),
@@ -59,7 +59,7 @@ pub const CPU_FIELDS: &[CpuField] = &[
     ),
     field!(
         "send_byte",
-        "Additional time for each byte of such a frame.",
+        "Additional time for each byte of a sent frame.",
         BYTE,
         send.byte_ps = picoseconds
     ),

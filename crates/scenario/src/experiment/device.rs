@@ -12,16 +12,17 @@ use super::setting::SettingError;
 pub const DEVICE_FIELDS: &[(&str, &str)] = &[
     (
         "super_segment",
-        "a number of bytes such as 64K that a frame may carry, or 0 for a device that cuts nothing",
+        "a number of payload bytes such as 64K, or 0 for a device without segmentation offload \
+         (TSO)",
     ),
     ("reports_sent", "true or false"),
     (
         "rx_descriptors",
-        "a number of frames, or 0 for a ring that never overflows",
+        "a number of frames, or 0 for an unlimited ring",
     ),
     (
         "merge_quiet",
-        "a time such as 20us, or 0s for a device that merges nothing",
+        "a time such as 20us, or 0s for a device that does not merge received segments",
     ),
     ("merge_longest", "a time such as 1ms, above 0"),
 ];

@@ -63,7 +63,8 @@ fn too_long(plan: &FlowPlan) -> Option<String> {
     let (end, most) = (plan.latest_end(), LONGEST.as_secs_f64());
     (end > LONGEST).then(|| {
         format!(
-            "{} may last {} s, and a run at most {most} s (30 days): lower its `duration`, `start`, \
+            "{} may last {} s, but a run may last at most {most} s (30 days): lower its \
+             `duration`, `start`, \
              `at_least` or `give_up`, or give it an `at_most`",
             plan.name,
             end.as_secs_f64()
@@ -92,9 +93,9 @@ fn too_fast(setup: &Setup, plan: &FlowPlan) -> Option<String> {
     (!is_paced && !is_slowed(setup, plan)).then(|| {
         let host = &setup.hosts[plan.from].name;
         format!(
-            "{name} has no rate and would never end, because nothing slows its sender: give \
-             {name}.rate, {host}.cpu.call, or {host}.acquainted = true with {host}.cpu.send_packet, \
-             or with a link of {host} that has a rate and queue = \"device\""
+            "{name} has no rate and would never end, because nothing slows its sender: set \
+             {name}.rate or {host}.cpu.call; or set {host}.acquainted = true and also either \
+             {host}.cpu.send_packet or, on the link of {host}, a rate and queue = \"device\""
         )
     })
 }
@@ -157,7 +158,7 @@ fn too_many_datagrams(plan: &FlowPlan) -> Option<String> {
     let all = datagrams_per_s(plan)? * f64::from(plan.count);
     (all > MOST_DATAGRAMS).then(|| {
         format!(
-            "{}.rate is {all:.3e} datagrams a second, and virtual time has 1e9 nanoseconds a \
+            "{}.rate is {all:.3e} datagrams a second, but virtual time resolves at most 1e9 a \
              second: lower the rate or enlarge `write`",
             plan.name
         )
@@ -210,7 +211,8 @@ fn too_few_sockets(setup: &Setup) -> Option<String> {
     let all: u64 = flows().map(|plan| u64::from(plan.count)).sum();
     if all > MOST_SENDERS {
         return Some(format!(
-            "the flows have {all} senders of datagrams, and an experiment at most {MOST_SENDERS}: \
+            "the flows have {all} senders of datagrams, but an experiment may have at most \
+             {MOST_SENDERS}: \
              lower their `count`"
         ));
     }

@@ -362,17 +362,18 @@ impl FlowPlan {
         let name = &self.name;
         if bytes.is_some() != every.is_some() {
             return Some(format!(
-                "{name}.read.bytes and {name}.read.every are a pace only together"
+                "set both {name}.read.bytes and {name}.read.every, or neither"
             ));
         }
         if stall_after.is_some() != stall_for.is_some() {
             return Some(format!(
-                "{name}.read.stall_after and {name}.read.stall_for are a stall only together"
+                "set both {name}.read.stall_after and {name}.read.stall_for, or neither"
             ));
         }
         if self.think.is_some() && self.ask.is_none() {
             return Some(format!(
-                "{name}.think is the time before an answer: {name}.ask says how long the question is"
+                "{name}.think is the time between a request and its answer: also set {name}.ask, \
+                 the size of the request"
             ));
         }
         if let Some(why) = self.datagrams.contradiction(name, self.write) {
@@ -381,7 +382,8 @@ impl FlowPlan {
         let is_left = matches!(self.stop, Stop::After(length) if length > self.omit);
         if !self.omit.is_zero() && !is_left {
             return Some(format!(
-                "{name}.omit leaves out the beginning of a {name}.duration, which must be longer"
+                "{name}.omit excludes the beginning of {name}.duration from the measurement: set \
+                 a {name}.duration that is longer than {name}.omit"
             ));
         }
         let is_stream = self.reading != Reading::default()
@@ -390,11 +392,16 @@ impl FlowPlan {
             || !self.omit.is_zero();
         if self.is_udp() && is_stream {
             return Some(format!(
-                "{name} has fields of a stream, and {name}.protocol = \"udp\""
+                "{name} sets `read`, `vanish_after`, `ask` or `omit`, which only TCP has, but \
+                 {name}.protocol = \"udp\""
             ));
         }
-        (bytes.is_some() && stall_for.is_some())
-            .then(|| format!("{name}.read has a pace and a stall: a reader has one of them"))
+        (bytes.is_some() && stall_for.is_some()).then(|| {
+            format!(
+                "{name}.read has a pace (`bytes`, `every`) and a stall \
+                              (`stall_after`, `stall_for`): keep one of the two"
+            )
+        })
     }
 
     /// Returns true if the flow carries UDP datagrams.
@@ -513,7 +520,7 @@ pub(super) fn mixed_protocols(plans: &[FlowPlan]) -> Option<(usize, String)> {
     let protocol = |plan: &FlowPlan| if plan.is_udp() { "udp" } else { "tcp" };
     let [first, other] = [&plans[0], &plans[place]];
     let why = format!(
-        "is {} and {} is {}: give all of them one `protocol`",
+        "is {} and {} is {}: give all flows the same `protocol`",
         protocol(other),
         first.name,
         protocol(first)
@@ -534,7 +541,8 @@ pub(super) fn ends_before_measuring(plans: &[FlowPlan]) -> Option<String> {
     let is_over = |plan: &&FlowPlan| plan.known_end().is_none_or(|end| end <= until);
     let name = &plans.iter().find(is_over)?.name;
     Some(format!(
-        "{name} may be over before anything counts, which is {} s after the beginning, where the last flow's `omit` ends: give it a longer `duration`, and no `at_most` before that",
+        "{name} may end before the measurement starts, {} s after the run's start, when the last \
+         `omit` of the flows ends: give {name} a longer `duration`, and no earlier `at_most`",
         until.as_secs_f64()
     ))
 }

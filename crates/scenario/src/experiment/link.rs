@@ -98,7 +98,7 @@ macro_rules! field {
 pub const LINK_FIELDS: &[LinkField] = &[
     field!(
         "rate",
-        "Rate of the wire; without it a frame takes no time.",
+        "Rate of the wire; without a rate, transmitting a frame takes no time.",
         RATE,
         |direction, text| direction.fields.rate_bps = parse_rate(text)?
     ),
@@ -111,7 +111,7 @@ pub const LINK_FIELDS: &[LinkField] = &[
     field!(
         RTT,
         "Propagation delay of both directions together; each direction gets half.",
-        "a time such as 20ms, of both directions, whose half is whole microseconds",
+        "a round-trip time such as 20ms, in an even number of microseconds",
         |direction, text| direction.fields.delay_us = half_us(text)?
     ),
     field!(
@@ -183,7 +183,8 @@ pub const LINK_FIELDS: &[LinkField] = &[
     ),
     field!(
         "ack_thinning.every",
-        "Number of waiting pure ACKs of a connection of which only one is sent. The first ACK waits for this number, but at most for `ack_thinning.wait`.",
+        "Number of waiting pure ACKs of one connection at which the last is sent in place of all. \
+         ACKs wait at most for `ack_thinning.wait`.",
         "a number, at least 1",
         |direction, text| direction.ack_thinning().every = parse_at_least_one(text)?
     ),
@@ -201,7 +202,7 @@ pub const LINK_FIELDS: &[LinkField] = &[
     ),
     field!(
         "ecn_threshold",
-        "Queue length above which frames are marked (ECN), or dropped if they cannot be.",
+        "Queue length above which ECN-capable frames are marked, and other frames are dropped.",
         "an amount such as \"20 packets\" or \"30K bytes\"",
         |direction, text| direction.fields.ecn_threshold = Some(parse_threshold(text)?)
     ),
@@ -219,7 +220,7 @@ pub const LINK_FIELDS: &[LinkField] = &[
     ),
     field!(
         "codel.ecn",
-        "CoDel marks frames that can be marked instead of dropping them.",
+        "CoDel marks ECN-capable frames instead of dropping them.",
         "true or false",
         |direction, text| direction.codel().ecn = text.trim().parse().ok()?
     ),
@@ -267,7 +268,8 @@ pub const LINK_FIELDS: &[LinkField] = &[
     ),
     field!(
         "hop.silent",
-        "The hop drops packets that are too long without an ICMP error: a black hole.",
+        "The hop sends no ICMP error for the packets that it drops because they are too long: a \
+         black hole.",
         "true or false",
         |direction, text| direction.hop().silent = text.trim().parse().ok()?
     ),
@@ -345,7 +347,8 @@ impl LinkPlan {
         let [forward, back] = &self.directions;
         if forward.fields.radio != back.fields.radio {
             return Some(format!(
-                "{name}.radio: both directions share the air, so it cannot be one direction's"
+                "{name}.radio must be set for both directions, because they share the channel: \
+                 write it without `forward` or `back`"
             ));
         }
         self.directions
@@ -363,11 +366,15 @@ impl OneDirection {
     fn contradiction(&self, name: &str) -> Option<String> {
         if let Some(shaper) = self.shaper {
             if shaper.rate_bps == 0 {
-                return Some(format!("{name}.token_bucket needs a rate"));
+                return Some(format!(
+                    "{name}.token_bucket needs a rate: set \
+                                     {name}.token_bucket.rate above 0"
+                ));
             }
             if shaper.burst_bytes > u32::MAX.into() {
                 return Some(format!(
-                    "{name}.token_bucket.burst = {} is above {}: it would never hold a frame back",
+                    "{name}.token_bucket.burst = {} is above {} bytes, so the bucket would never \
+                     delay a frame: lower the burst",
                     shaper.burst_bytes,
                     u32::MAX
                 ));
@@ -375,8 +382,8 @@ impl OneDirection {
             let frame = self.fields.mtu as u64 + 14;
             if shaper.burst_bytes < frame {
                 return Some(format!(
-                    "{name}.token_bucket.burst = {} holds no frame of {frame} bytes: none would \
-                     ever leave",
+                    "{name}.token_bucket.burst = {} is smaller than a frame of {frame} bytes, \
+                     which would never leave: raise the burst",
                     shaper.burst_bytes
                 ));
             }
@@ -384,11 +391,14 @@ impl OneDirection {
         if let Some(outage) = self.fields.outage
             && outage.length_us == 0
         {
-            return Some(format!("{name}.outage needs a length above 0"));
+            return Some(format!(
+                "{name}.outage needs a length: set {name}.outage.length above 0"
+            ));
         }
         if self.fields.radio.is_some() && self.fields.rate_bps == 0 {
             return Some(format!(
-                "{name}.radio needs {name}.rate: air time is bits over a rate"
+                "{name}.radio needs {name}.rate: a frame's channel time is its bits divided by \
+                 the rate"
             ));
         }
         self.link().check().err().map(|error| error.to_string())

@@ -166,7 +166,7 @@ impl fmt::Display for EventKind {
             Self::Recovery(RecoveryEvent::Undone) => f.write_str("spurious recovery undone"),
             Self::Recovery(RecoveryEvent::TailProbe) => f.write_str("tail loss probe"),
             Self::Recovery(RecoveryEvent::MarkResponse) => {
-                f.write_str("congestion mark: window reduced")
+                f.write_str("congestion mark: congestion window reduced")
             }
             Self::Discarded(reason) => write!(f, "segment discarded: {}", reason.name()),
             Self::ReceiveQueueFull => f.write_str("receive queue full: a datagram was lost"),

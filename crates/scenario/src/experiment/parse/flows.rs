@@ -28,7 +28,7 @@ pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Option<Vec<Fl
         .map(|entry| entry.section())
         .transpose()?;
     let Some(flows) = flows else {
-        let entry = top.required(WORKLOAD, "say who sends to whom")?;
+        let entry = top.required(WORKLOAD, "add [workload] with the hosts `from` and `to`")?;
         let section = entry.section()?;
         let flow = top.keep(one(&section, None, WORKLOAD, taken));
         return Ok(flow.map(|flow| vec![flow]));
@@ -39,7 +39,7 @@ pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Option<Vec<Fl
         .transpose()?;
     let entries = flows.entries();
     if entries.is_empty() {
-        return Err(flows.mistake("is empty: nothing would be sent"));
+        return Err(flows.mistake("is empty: add a flow, such as [flows.upload]"));
     }
     let plans = entries.iter().map(|entry| {
         let plan = named(entry, common.as_ref(), taken);
@@ -77,7 +77,7 @@ fn check_free(entry: &KeyValue<'_>, taken: &Taken<'_>) -> Result<(), Mistake> {
         return Ok(());
     };
     Err(entry.key_mistake(format!(
-        "is the name of a {what} too: `--set {name}.…` would mean both"
+        "is also the name of a {what}, so `--set {name}.…` could mean either: rename one"
     )))
 }
 
@@ -108,7 +108,7 @@ fn one(
     let to = host_named(&to_entry, taken.hosts)?;
     if from == to {
         return Err(to_entry.mistake(format!(
-            "host `{}` cannot send to itself",
+            "host `{}` cannot send to itself: name another host",
             taken.hosts[to].name
         )));
     }
@@ -150,7 +150,7 @@ fn allow_fields(section: &Section<'_>) {
 fn check_end(section: &Section<'_>) -> Result<bool, Mistake> {
     match (section.optional("duration"), section.optional("bytes")) {
         (Some(_), Some(bytes)) => Err(bytes.key_mistake(
-            "contradicts `duration`: a transfer ends after a time or after an amount",
+            "contradicts `duration`: a transfer ends after a time or after an amount, so keep one",
         )),
         (duration, bytes) => Ok(duration.is_some() || bytes.is_some()),
     }

@@ -43,7 +43,11 @@ struct MatrixAxis<'a> {
 
 /// Returns the rows of the matrix. `seeds` is the default number of seeds.
 pub(super) fn rows(section: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row>, Mistake> {
-    let label = section.required(LABEL, "say how rows are called, such as \"{size} {path}\"")?;
+    let label = section.required(
+        LABEL,
+        "write the rows' label with the name of each axis in \
+                                         braces, such as \"{size} {path}\"",
+    )?;
     let template = text(&label)?;
     let entries = section.entries();
     let axes = entries
@@ -52,7 +56,7 @@ pub(super) fn rows(section: &Section<'_>, base: &Setup, seeds: u32) -> Result<Ve
         .map(axis)
         .collect::<Result<Vec<_>, _>>()?;
     if axes.is_empty() {
-        return Err(section.mistake("has no axis: nothing would run"));
+        return Err(section.mistake("has no axis: add a table, such as [matrix.size]"));
     }
     check_template(&label, &template, &axes)?;
     let mut cells: Vec<Vec<&AxisValue<'_>>> = vec![Vec::new()];
@@ -64,7 +68,10 @@ pub(super) fn rows(section: &Section<'_>, base: &Setup, seeds: u32) -> Result<Ve
         cells = longer.collect();
     }
     if cells.len() > 10_000 {
-        return Err(section.mistake(format!("{} rows are too many", cells.len())));
+        return Err(section.mistake(format!(
+            "{} rows are too many: at most 10000 are allowed",
+            cells.len()
+        )));
     }
     let row = |cell: &Vec<_>| section.keep(row(&label, &template, &axes, cell, base, seeds));
     Ok(cells.iter().filter_map(row).collect())
@@ -81,7 +88,7 @@ fn axis<'a>(entry: &KeyValue<'a>) -> Result<MatrixAxis<'a>, Mistake> {
             .collect::<Result<_, _>>()?,
     };
     if values.is_empty() {
-        return Err(entry.mistake("has no values: nothing would run"));
+        return Err(entry.mistake("has no values: give the axis at least one"));
     }
     Ok(MatrixAxis {
         name: entry.key,
@@ -92,7 +99,10 @@ fn axis<'a>(entry: &KeyValue<'a>) -> Result<MatrixAxis<'a>, Mistake> {
 /// Reads an axis with a list of values, each of which is set at one path or at several paths.
 fn listed<'a>(section: &Section<'a>, list: &KeyValue<'a>) -> Result<Vec<AxisValue<'a>>, Mistake> {
     section.allow_only(&["set", "values"]);
-    let set = section.required("set", "name the setting that takes the values, or several")?;
+    let set = section.required(
+        "set",
+        "name the setting that takes the values, or a list of settings",
+    )?;
     let paths = match set.string() {
         Ok(path) => vec![path.to_string()],
         Err(_) => set
@@ -178,7 +188,7 @@ fn check_template(
     for axis in axes {
         if !template.contains(&format!("{{{}}}", axis.name)) {
             return Err(label.mistake(format!(
-                "`{{{}}}` is missing: rows would be called the same",
+                "`{{{}}}` is missing: without it, several rows would have the same label",
                 axis.name
             )));
         }

@@ -132,7 +132,10 @@ fn setup(top: &Section<'_>) -> Result<Option<Setup>, Mistake> {
     let links = top.required("links", "give each link a table, such as [links.wire]");
     let links = top.keep(links.and_then(|entry| entry.section()));
     if !flows::are_there(top) {
-        let missing = top.required(setup::WORKLOAD, "say who sends to whom");
+        let missing = top.required(
+            setup::WORKLOAD,
+            "add [workload] with the hosts `from` and `to`",
+        );
         top.keep(missing);
     }
     let Some(hosts) = hosts.and_then(|section| read_hosts(&section)) else {
@@ -222,7 +225,9 @@ fn host(entry: &KeyValue<'_>) -> Result<HostPlan, Mistake> {
     if let Some(set) = host.optional("set") {
         for leaf in set.section()?.leaves() {
             if leaf.path == setup::DEVICE_QUEUE {
-                host.keep::<()>(Err(leaf.key_mistake("write it beside `set`, not inside")));
+                host.keep::<()>(Err(
+                    leaf.key_mistake("write it in the host's table, not in `set`")
+                ));
                 continue;
             }
             host.keep(apply(&leaf, |text| plan.set(&leaf.path, text)));
@@ -272,16 +277,21 @@ fn link(
     check_name(entry, entry.key, "link")?;
     if hosts.iter().any(|host| host.name == entry.key) {
         return Err(entry.key_mistake(format!(
-            "is the name of a host too: `--set {}.…` would mean both",
+            "is also the name of a host, so `--set {}.…` could mean either: rename one",
             entry.key
         )));
     }
     if switches.iter().any(|switch| switch == entry.key) {
-        return Err(entry.key_mistake("is the name of a switch too: call it something else"));
+        return Err(
+            entry.key_mistake("is also the name of a switch: rename the link or the switch")
+        );
     }
     let link = entry.section()?;
     let before = link.mistakes();
-    let between = link.required("between", "name the two hosts at its ends")?;
+    let between = link.required(
+        "between",
+        "name the two hosts or switches at the link's ends",
+    )?;
     let ends = topology::ends(&between, hosts, switches)?;
     topology::check_link(&between, entry.key, ends, links, hosts)?;
     let mut plan = LinkPlan::new(entry.key, ends);
@@ -291,7 +301,7 @@ fn link(
         }
     }
     if let (Some(rtt), Some(_)) = (link.optional("rtt"), link.optional("delay")) {
-        let what = "is the delay of both directions together: keep this or `delay`, not both";
+        let what = "is the delay of both directions together: keep `rtt` or `delay`, not both";
         link.keep::<()>(Err(rtt.key_mistake(what)));
     }
     if let Some(why) = plan.contradiction().filter(|_| link.mistakes() == before) {

@@ -134,7 +134,10 @@ impl File<'_> {
 
     fn implied(&self, section: &Section<'_>, origins: &Origins) -> Result<Implied, Mistake> {
         section.allow_only(IMPLIED_KEYS);
-        let reason = section.required("reason", "say from what the figures follow")?;
+        let reason = section.required(
+            "reason",
+            "say which setting or result implies the published results",
+        )?;
         Ok(Implied {
             figures: self.figures(section, Some(origins))?,
             reason: text(&reason)?,
@@ -149,7 +152,10 @@ impl File<'_> {
         section: &Section<'_>,
         origins: Option<&Origins>,
     ) -> Result<Vec<RowFigure>, Mistake> {
-        let rows = section.required("rows", "list the rows whose published figures it is about")?;
+        let rows = section.required(
+            "rows",
+            "list the labels of the rows with the published results",
+        )?;
         let wanted = section.optional("quantities");
         let wanted = wanted.map(|entry| entry.list()).transpose()?;
         let mut all = Vec::new();
@@ -162,7 +168,9 @@ impl File<'_> {
             };
             let published = row.published.names();
             if published.is_empty() {
-                return Err(label.mistake("this row has no published figure"));
+                return Err(
+                    label.mistake("this row has no published result: name a row with `published`")
+                );
             }
             let named = match &wanted {
                 Some(wanted) => named(wanted, &published)?,
@@ -173,7 +181,11 @@ impl File<'_> {
                 figures.any(|figure| origins.is_fitted(&name, figure))
             });
             if fitted {
-                return Err(label.mistake("a parameter was fitted to this figure"));
+                return Err(label.mistake(
+                    "a parameter was fitted to a published result of this \
+                                          row: name the other results in `quantities`, or remove \
+                                          the row",
+                ));
             }
             all.extend(named.into_iter().map(|quantity| RowFigure {
                 row: name.clone(),
@@ -213,7 +225,7 @@ impl File<'_> {
             let own = self.rows.iter().flat_map(|row| &row.own);
             let paths: Vec<_> = self.base.iter().chain(own).map(|(path, _)| path).collect();
             let hint = hint(&setting, paths.iter().map(|path| path.as_str()));
-            return Err(entry.mistake(format!("no line of the file sets it; {hint}")));
+            return Err(entry.mistake(format!("no line of the file makes this setting; {hint}")));
         }
         Ok(OwnSetting {
             setting,
@@ -257,7 +269,10 @@ fn named(
         let found = published.iter().find(|known| **known == name);
         found.copied().ok_or_else(|| {
             let hint = hint(name, published.iter().copied());
-            entry.mistake(format!("a row has no published value of it; {hint}"))
+            entry.mistake(format!(
+                "a row of `rows` has no published value of this quantity; \
+                                   {hint}"
+            ))
         })
     };
     wanted.iter().map(one).collect()

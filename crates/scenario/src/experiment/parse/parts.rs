@@ -89,14 +89,15 @@ pub(super) fn check_name(entry: &KeyValue<'_>, name: &str, what: &str) -> Result
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if name.is_empty() || !name.bytes().all(plain) {
         return Err(entry.key_mistake(format!(
-            "`{name}` is no name for a {what}: use letters, digits, `-` and `_`"
+            "`{name}` cannot be the name of a {what}: use letters, digits, `-` and `_`"
         )));
     }
     if [setup::LINK, setup::WORKLOAD, setup::DEVICE_QUEUE].contains(&name)
         || setup::is_knob_group(name)
     {
         return Err(entry.key_mistake(format!(
-            "a {what} cannot be called `{name}`: settings of that name mean something else"
+            "a {what} cannot be called `{name}`, because other settings begin with that name: \
+             choose another name"
         )));
     }
     Ok(())

@@ -29,14 +29,14 @@ pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row
         None => Vec::new(),
     };
     let written = if matrix.is_none() {
-        Some(top.required("rows", "give each line of the table a [[rows]]")?)
+        Some(top.required("rows", "write a [[rows]] for each line of the result table")?)
     } else {
         top.optional("rows")
     };
     if let Some(entry) = written {
         let list = entry.list()?;
         if list.is_empty() {
-            return Err(entry.mistake("is empty: nothing would run"));
+            return Err(entry.mistake("is empty: add at least one row"));
         }
         for entry in list {
             rows.extend(top.keep(one(&entry, base, seeds, &rows)));
@@ -58,12 +58,10 @@ pub const ROW_KEYS: &[&str] = &["label", "set", "seeds", "published", "baseline"
 fn one(entry: &KeyValue<'_>, base: &Setup, given: u32, before: &[Row]) -> Result<Row, Mistake> {
     let section = entry.section()?;
     section.allow_only(ROW_KEYS);
-    let label = section.required("label", "say what the line is called")?;
+    let label = section.required("label", "give the row a label")?;
     let label_text = text(&label)?;
     if before.iter().any(|row| row.label == label_text) {
-        return Err(label.mistake(format!(
-            "two rows are called `{label_text}`: call one something else"
-        )));
+        return Err(label.mistake(format!("two rows are called `{label_text}`: rename one")));
     }
     let mut setup = base.clone();
     let mut own = Vec::new();
@@ -94,9 +92,10 @@ fn one(entry: &KeyValue<'_>, base: &Setup, given: u32, before: &[Row]) -> Result
         Some(entry) => {
             let wanted = entry.boolean()?;
             if wanted && before.iter().any(|row| row.baseline) {
-                return Err(
-                    entry.key_mistake("only one row can be the baseline: another is already")
-                );
+                return Err(entry.key_mistake(
+                    "only one row can be the baseline, and an earlier row is: \
+                                       remove one `baseline`",
+                ));
             }
             wanted
         }

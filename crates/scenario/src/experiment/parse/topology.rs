@@ -25,13 +25,11 @@ pub(super) fn switches(entry: &KeyValue<'_>, hosts: &[HostPlan]) -> Result<Vec<S
         check_name(&entry, name, "switch")?;
         if hosts.iter().any(|host| host.name == name) {
             return Err(entry.mistake(format!(
-                "`{name}` is the name of a host too: call it something else"
+                "`{name}` is also the name of a host: rename the switch or the host"
             )));
         }
         if switches.iter().any(|switch| switch == name) {
-            return Err(entry.mistake(format!(
-                "two switches are called `{name}`: call one something else"
-            )));
+            return Err(entry.mistake(format!("two switches are called `{name}`: rename one")));
         }
         switches.push(name.to_string());
     }
@@ -46,7 +44,10 @@ pub(super) fn ends(
 ) -> Result<[Place; 2], Mistake> {
     let ends = between.list()?;
     let [first, second] = ends.as_slice() else {
-        return Err(between.mistake(format!("has {} ends: a link joins two", ends.len())));
+        return Err(between.mistake(format!(
+            "has {} ends: name exactly two hosts or switches",
+            ends.len()
+        )));
     };
     let places = [
         place(first, hosts, switches)?,
@@ -54,7 +55,7 @@ pub(super) fn ends(
     ];
     if places[0] == places[1] {
         return Err(second.mistake(format!(
-            "both ends are {}: a link joins two hosts",
+            "both ends are {}: a link must join two different hosts or switches",
             name_of(places[0], hosts, switches)
         )));
     }
@@ -98,7 +99,7 @@ pub(super) fn check_link(
     let same = |other: &&LinkPlan| other.between == ends || other.between == [ends[1], ends[0]];
     if let Some(other) = links.iter().find(same) {
         return Err(between.mistake(format!(
-            "link `{name}` joins the same two hosts as link `{}`",
+            "link `{name}` has the same two ends as link `{}`: remove one of the two links",
             other.name
         )));
     }
@@ -108,15 +109,15 @@ pub(super) fn check_link(
         };
         if let Some(other) = links.iter().find(|other| other.between.contains(&end)) {
             return Err(between.mistake(format!(
-                "host `{}` is at the end of link `{}` already: a host has one interface, so let \
-                 a switch join them",
+                "host `{}` is already at an end of link `{}`, and a host has only one interface: \
+                 end both links at a switch instead",
                 hosts[host].name, other.name
             )));
         }
     }
     if is_joined(ends[0], ends[1], links) {
         return Err(between.mistake(format!(
-            "link `{name}` closes a circle: frames would go round for ever"
+            "link `{name}` closes a loop, in which frames would circulate for ever: remove a link"
         )));
     }
     Ok(())
@@ -154,7 +155,7 @@ pub(super) fn check_flows(top: &Section<'_>, setup: &Setup) -> Result<(), Mistak
             |flow: &super::super::flow::FlowPlan| [flow.from, flow.to].contains(&place);
         if !setup.flows.iter().any(takes_part) {
             let what = format!(
-                "neither sends nor receives: take it out, or let a flow use `{}`",
+                "neither sends nor receives: remove the host, or name `{}` in a flow",
                 host.name
             );
             return Err(entry_of(&["hosts", &host.name])
@@ -164,7 +165,10 @@ pub(super) fn check_flows(top: &Section<'_>, setup: &Setup) -> Result<(), Mistak
     for (place, switch) in setup.switches.iter().enumerate() {
         let ends_there = |link: &LinkPlan| link.between.contains(&Place::Switch(place));
         if !setup.links.iter().any(ends_there) {
-            let what = format!("no link ends at `{switch}`: take it out, or let links join there");
+            let what = format!(
+                "no link ends at switch `{switch}`: remove the switch, or name it \
+                                in `between` of a link"
+            );
             return Err(entry_of(&["switches"])
                 .map_or_else(|| top.mistake(&what), |entry| entry.mistake(&what)));
         }
@@ -172,8 +176,10 @@ pub(super) fn check_flows(top: &Section<'_>, setup: &Setup) -> Result<(), Mistak
     for flow in &setup.flows {
         if setup.route(flow.from, flow.to).is_empty() {
             let [from, to] = [flow.from, flow.to].map(|host| &setup.hosts[host].name);
-            let what =
-                format!("no link joins `{from}` and `{to}`: add one, or switches between them");
+            let what = format!(
+                "no path of links leads from `{from}` to `{to}`: add a link, or links to \
+                         a switch between them"
+            );
             let entry = entry_of(&["flows", &flow.name, "to"]).or(entry_of(&["workload", "to"]));
             return Err(entry.map_or_else(|| top.mistake(&what), |entry| entry.mistake(&what)));
         }
