@@ -86,8 +86,8 @@ fn aliases_markdown() -> String {
     let mut page = String::from(
         "\n# Names of other systems\n\n\
          A knob can also be set by its name in one of these systems, with any preset:\n\
-         `--set CFG_TCP_SND_WND=16384`. A value that an application sets on its socket is used\n\
-         without doubling.\n\n\
+         `--set CFG_TCP_SND_WND=16384`. fullpipe does not double a buffer\n\
+         size that an application sets as an option of a fullpipe socket.\n\n\
          | knob | name | preset | value | set by | differs |\n\
          | --- | --- | --- | --- | --- | --- |\n",
     );
@@ -120,8 +120,8 @@ fn aliases_markdown() -> String {
         let _ = writeln!(page, "| `{name}` | {preset} | {instead} |");
     }
     page.push_str(
-        "\nFields of a device or an application are not knobs of the stack. They are set in \
-         experiments, by\neither name:\n\n\
+        "\nFields of a device or an application are not knobs of the stack. Experiments set \
+         them by the name\nin the first or in the second column:\n\n\
          | field | name | preset | what it bounds |\n\
          | --- | --- | --- | --- |\n",
     );

@@ -82,7 +82,7 @@ pub fn split(request: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<
     let (Some((all_to_both, undivided)), false) = (tried(all_to_both), rows.is_empty()) else {
         let why = format!(
             "{memory} bytes of packet memory cannot be divided between {send_knob} and \
-                     {receive_knob}, because the host refuses each division: give another \
+             {receive_knob}, because the host refuses each division: give another \
                      --memory"
         );
         return Err(SizeError::Nothing(why));

@@ -64,8 +64,7 @@ fn too_long(plan: &FlowPlan) -> Option<String> {
     (end > LONGEST).then(|| {
         format!(
             "{} may last {} s, but a run may last at most {most} s (30 days): lower its \
-             `duration`, `start`, \
-             `at_least` or `give_up`, or give it an `at_most`",
+             `duration`, `start`, `at_least` or `give_up`, or give it an `at_most`",
             plan.name,
             end.as_secs_f64()
         )
@@ -212,8 +211,7 @@ fn too_few_sockets(setup: &Setup) -> Option<String> {
     if all > MOST_SENDERS {
         return Some(format!(
             "the flows have {all} senders of datagrams, but an experiment may have at most \
-             {MOST_SENDERS}: \
-             lower their `count`"
+             {MOST_SENDERS}: lower their `count`"
         ));
     }
     setup.hosts.iter().enumerate().find_map(|(place, host)| {

@@ -399,7 +399,7 @@ impl FlowPlan {
         (bytes.is_some() && stall_for.is_some()).then(|| {
             format!(
                 "{name}.read has a pace (`bytes`, `every`) and a stall \
-                              (`stall_after`, `stall_for`): keep one of the two"
+                 (`stall_after`, `stall_for`): keep one of the two"
             )
         })
     }

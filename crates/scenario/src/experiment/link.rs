@@ -368,7 +368,7 @@ impl OneDirection {
             if shaper.rate_bps == 0 {
                 return Some(format!(
                     "{name}.token_bucket needs a rate: set \
-                                     {name}.token_bucket.rate above 0"
+                     {name}.token_bucket.rate above 0"
                 ));
             }
             if shaper.burst_bytes > u32::MAX.into() {

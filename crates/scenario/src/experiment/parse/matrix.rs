@@ -46,7 +46,7 @@ pub(super) fn rows(section: &Section<'_>, base: &Setup, seeds: u32) -> Result<Ve
     let label = section.required(
         LABEL,
         "write the rows' label with the name of each axis in \
-                                         braces, such as \"{size} {path}\"",
+         braces, such as \"{size} {path}\"",
     )?;
     let template = text(&label)?;
     let entries = section.entries();

@@ -183,7 +183,7 @@ impl File<'_> {
             if fitted {
                 return Err(label.mistake(
                     "a parameter was fitted to a published result of this \
-                                          row: name the other results in `quantities`, or remove \
+                     row: name the other results in `quantities`, or remove \
                                           the row",
                 ));
             }
@@ -193,7 +193,7 @@ impl File<'_> {
             }));
         }
         match all.is_empty() {
-            true => Err(rows.mistake("is empty")),
+            true => Err(rows.mistake("is empty: name at least one row")),
             false => Ok(all),
         }
     }
@@ -201,7 +201,7 @@ impl File<'_> {
     fn settings(&self, entry: &KeyValue<'_>) -> Result<Vec<OwnSetting>, Mistake> {
         let list = entry.list()?;
         if list.is_empty() {
-            return Err(entry.mistake("is empty"));
+            return Err(entry.mistake("is empty: name at least one setting"));
         }
         let all: Vec<_> = self.rows.iter().collect();
         let one = |name| self.setting(name, &all);
@@ -271,7 +271,7 @@ fn named(
             let hint = hint(name, published.iter().copied());
             entry.mistake(format!(
                 "a row of `rows` has no published value of this quantity; \
-                                   {hint}"
+                 {hint}"
             ))
         })
     };

@@ -94,7 +94,7 @@ fn one(entry: &KeyValue<'_>, base: &Setup, given: u32, before: &[Row]) -> Result
             if wanted && before.iter().any(|row| row.baseline) {
                 return Err(entry.key_mistake(
                     "only one row can be the baseline, and an earlier row is: \
-                                       remove one `baseline`",
+                     remove one `baseline`",
                 ));
             }
             wanted

@@ -167,7 +167,7 @@ pub(super) fn check_flows(top: &Section<'_>, setup: &Setup) -> Result<(), Mistak
         if !setup.links.iter().any(ends_there) {
             let what = format!(
                 "no link ends at switch `{switch}`: remove the switch, or name it \
-                                in `between` of a link"
+                 in `between` of a link"
             );
             return Err(entry_of(&["switches"])
                 .map_or_else(|| top.mistake(&what), |entry| entry.mistake(&what)));
@@ -178,7 +178,7 @@ pub(super) fn check_flows(top: &Section<'_>, setup: &Setup) -> Result<(), Mistak
             let [from, to] = [flow.from, flow.to].map(|host| &setup.hosts[host].name);
             let what = format!(
                 "no path of links leads from `{from}` to `{to}`: add a link, or links to \
-                         a switch between them"
+                 a switch between them"
             );
             let entry = entry_of(&["flows", &flow.name, "to"]).or(entry_of(&["workload", "to"]));
             return Err(entry.map_or_else(|| top.mistake(&what), |entry| entry.mistake(&what)));
