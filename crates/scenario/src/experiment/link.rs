@@ -367,8 +367,8 @@ impl OneDirection {
         if let Some(shaper) = self.shaper {
             if shaper.rate_bps == 0 {
                 return Some(format!(
-                    "{name}.token_bucket needs a rate: set \
-                     {name}.token_bucket.rate above 0"
+                    "{name}.token_bucket needs a rate: set `token_bucket.rate` above 0 for the same \
+                     direction"
                 ));
             }
             if shaper.burst_bytes > u32::MAX.into() {
@@ -392,7 +392,7 @@ impl OneDirection {
             && outage.length_us == 0
         {
             return Some(format!(
-                "{name}.outage needs a length: set {name}.outage.length above 0"
+                "{name}.outage needs a length: set `outage.length` above 0 for the same direction"
             ));
         }
         if self.fields.radio.is_some() && self.fields.rate_bps == 0 {
