@@ -74,12 +74,12 @@ pub fn capped(host: &HostPlan, after: &HostPlan, knob: &str) -> Option<String> {
         ),
         (true, true) => format!(
             "{name} = {present} caps this buffer at a smaller size. The advice raises {name} only \
-             to {}, and the predicted result is that of this size.",
+             to {}, and the predicted result is the result with this size.",
             named(after, cap_after).1
         ),
         (false, _) => format!(
-            "{name} = {present} caps this buffer at a smaller size. The predicted result is that of \
-             the smaller size. The whole size also needs a higher {name}."
+            "{name} = {present} caps this buffer at a smaller size. The predicted result is the \
+             result with the smaller size. The advised size also needs a higher {name}."
         ),
     })
 }

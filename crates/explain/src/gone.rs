@@ -174,7 +174,7 @@ fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
     let least_us = patience(silence.rto, tcp).as_micros();
     let answer = Duration::from_micros(least_us.next_multiple_of(STEP_US));
     if starved(silence).is_empty() && answer < LEAST {
-        let least = "RFC 9293 §3.8.3 (R2) recommends at least 100 s";
+        let least = "RFC 9293 §3.8.3 (R2) recommends to wait at least 100 s for an ACK";
         return (LEAST, least.to_string());
     }
     let formula = format!(
@@ -209,7 +209,7 @@ fn proof(setup: &Setup, silence: &Silence) -> VerdictParts {
     };
     let mut because = vec![
         format!(
-            "After that, {} expired without an ACK.",
+            "During the silence, {} expired without an ACK.",
             counted(silence.timeouts, "retransmission timeout")
         ),
         format!(

@@ -84,12 +84,12 @@ const ROWS: &[(&str, When, &str)] = &[
     (
         "tcp.use_up_window",
         Always,
-        "the rule that a partial segment may not fill the window",
+        "the rule that a partial segment is not sent, even if it would exactly fill the window",
     ),
     (
         "tcp.write_atomic",
         Always,
-        "the rule that accepts only whole writes",
+        "the rule that the send buffer accepts a write only as a whole",
     ),
     (
         "tcp.segment_sizing",
@@ -99,7 +99,7 @@ const ROWS: &[(&str, When, &str)] = &[
     (
         "tcp.fit_segments",
         Always,
-        "the number of segments into which a full buffer is divided",
+        "the number of segments into which the payload of a full buffer is divided",
     ),
     (
         "tcp.sws_override",

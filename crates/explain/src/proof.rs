@@ -187,7 +187,7 @@ fn tried(setup: &Setup, played: &Played, search: &Search<'_>, gain: &Gain) -> St
     let result = match gain.ends {
         true => completes(setup, played),
         false if gained.abs() < WORTH / 10.0 => {
-            format!("the simulated goodput{of_flow} stays equal")
+            format!("the simulated goodput{of_flow} does not change")
         }
         false if !gained.is_finite() => format!("payload{of_flow} arrives in the simulation"),
         false if gain.ratio >= MANY => format!(

@@ -102,7 +102,9 @@ impl Comparison {
         let is_as_much = (AS_MUCH..=1.0 / AS_MUCH).contains(&self.share);
         match (self.is_equal, is_as_much) {
             (true, _) => format!(". The transfer is limited equally by {cause}"),
-            (false, true) => format!(". About as much time is lost to {cause}"),
+            (false, true) => {
+                format!(". The transfer loses about as much time to a second cause, {cause}")
+            }
             (false, false) => format!(". The transfer is also limited by {cause}"),
         }
     }

@@ -10,7 +10,7 @@ use crate::{
     plan::{Basis, Plan, micros_value},
 };
 
-/// Size of a write, in bytes, if segments do not show the writes.
+/// Size of a write, in bytes, if segments do not show the sizes of the writes.
 const WRITE: u64 = 16_384;
 /// Largest number of segments of payload in a twin's transfer.
 const SEGMENTS: u64 = 20_000;
@@ -34,7 +34,10 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     match all <= most {
         true => plan.set("workload.bytes", all, Basis::Seen, "payload of the sender"),
         false => {
-            let why = format!("the sender sent {}; the twin ends earlier", grouped(all));
+            let why = format!(
+                "the sender sent {} bytes; the twin sends only the first part",
+                grouped(all)
+            );
             plan.set("workload.bytes", most, Basis::Seen, why);
         }
     }
@@ -42,12 +45,15 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     let has_pattern =
         pushed_writes(plan, evidence) || writes(plan, evidence) || joined_writes(plan, evidence);
     if !has_pattern {
-        let why = "segments do not show the writes";
+        let why = "segments do not show the sizes of the writes";
         plan.set("workload.write", WRITE, Basis::Assumed, why);
     }
     let seconds = evidence.observed.lifetime_ns as f64 / 1e9;
     let patience = format!("{}s", (seconds * 20.0).clamp(60.0, 36_000.0).round());
-    let why = format!("the connection lasted {}", seconds_text(seconds));
+    let why = format!(
+        "the captured connection lasted {}; the twin may take much longer",
+        seconds_text(seconds)
+    );
     plan.set("workload.give_up", patience, Basis::Assumed, why);
 }
 
@@ -67,7 +73,7 @@ fn question(plan: &mut Plan, evidence: &Evidence<'_>) {
             // sender. At the tap, this time lies between request and answer, but it is not think
             // time.
             let think_ns = first.saturating_sub(at + evidence.trace.to_sender);
-            let why = "time from the question to the first byte of the answer";
+            let why = "time from the request to the first byte of the answer";
             let think = micros_value((think_ns as f64 / 1e3).max(1.0));
             plan.set("workload.think", think, Basis::Inferred, why);
         }
@@ -107,7 +113,10 @@ fn pushed_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
         () => (bytes as f64 / sizes.len() as f64).round() as u64,
     };
     let write = write.max(1);
-    let why = format!("bytes between {} segments with PSH", ends.len());
+    let why = format!(
+        "payload from one segment with PSH to the next; {} segments have PSH",
+        ends.len()
+    );
     // A size of whole segments is only a guess, because a kernel also sets PSH at the end of each
     // of its own packet buffers.
     let basis = match write % u64::from(evidence.mss) {
@@ -120,7 +129,7 @@ fn pushed_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
         "workload.pause",
         pause,
         Basis::Inferred,
-        "mean time between these writes",
+        "mean time between two of these writes",
     );
     true
 }
@@ -160,14 +169,17 @@ fn writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
         return false;
     }
     let (write, period) = medians(&bursts);
-    let why = format!("{} bursts between waits", bursts.len());
+    let why = format!(
+        "median payload of {} bursts, between which the sender waited for its application",
+        bursts.len()
+    );
     plan.set("workload.write", write, Basis::Inferred, why);
     let pause = micros_value(period as f64 / 1e3);
     plan.set(
         "workload.pause",
         pause,
         Basis::Inferred,
-        "time from burst to burst",
+        "median time from the begin of one burst to the begin of the next",
     );
     true
 }
@@ -207,9 +219,9 @@ pub fn joined_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
         burst => burst,
     };
     let pause_us = span as f64 / 1e3 * write as f64 / trace.bytes.max(1) as f64;
-    let why = "the first burst, which waited for nothing";
+    let why = "from the payload of the first burst, which did not wait for an ACK";
     plan.set("workload.write", write, Basis::Inferred, why);
-    let why = "the writes produce the payload in the time that the capture shows";
+    let why = "with this pause, the application writes the payload in the captured time";
     let pause = micros_value(pause_us);
     plan.set("workload.pause", pause, Basis::Inferred, why);
     true

@@ -76,13 +76,23 @@ fn options(plan: &mut Plan, evidence: &Evidence<'_>) {
         return;
     }
     if !observed.vantage.has_timestamps {
-        both(plan, "tcp.timestamps", "false", "no SYN with timestamps");
+        both(
+            plan,
+            "tcp.timestamps",
+            "false",
+            "not both SYNs have timestamps",
+        );
     }
     if evidence.log.refuses_sack() {
-        both(plan, "tcp.sack", "false", "a SYN without SACK-permitted");
+        both(
+            plan,
+            "tcp.sack",
+            "false",
+            "a SYN has no SACK-permitted option",
+        );
     }
     if evidence.log.refuses_scaling() {
-        let why = "a SYN without a window scale";
+        let why = "a SYN has no window scale option";
         both(plan, "tcp.window_scaling", "false", why);
     }
 }
@@ -95,7 +105,10 @@ fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let own = config.tcp.send_buffer.max(config.tcp.send_buffer_max);
     let is_linux = plan.preset.name == "linux";
     if let Some(payload) = plateau(evidence) {
-        let why = format!("flights end at {} bytes", grouped(payload));
+        let why = format!(
+            "{} bytes were in flight when the send buffer limited the sender",
+            grouped(payload)
+        );
         return set_buffer(plan, evidence, payload, why, Basis::Inferred);
     }
     let flight = evidence.largest_flight();
@@ -104,7 +117,7 @@ fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     }
     let ample = (flight * AMPLE).min(1 << 30);
     let why = format!(
-        "no flight shows it; the largest had {} bytes",
+        "the capture does not show the size of the send buffer; at most {} bytes were in flight",
         grouped(flight)
     );
     match is_linux {
@@ -154,7 +167,7 @@ pub fn set_buffer(
     };
     let set = if is_option {
         if buffer > LINUX_LIMIT {
-            let why = "the send buffer needs it";
+            let why = "a smaller wmem_max would cap SO_SNDBUF";
             plan.set("sender.wmem_max", buffer / 2, Basis::Inferred, why);
         }
         plan.set("sender.SO_SNDBUF", buffer / 2, basis, why);
@@ -225,7 +238,10 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let is_constant = first.is_some_and(|first| *first as f64 >= CONSTANT * largest as f64);
     let limits = evidence.share(&[Limit::ReceiveWindow, Limit::ZeroWindow]) >= SHOWS;
     let is_tuned = config.tcp.receive_buffer_max > config.tcp.receive_buffer;
-    let why = format!("windows of at most {} bytes", grouped(largest));
+    let why = format!(
+        "the receiver advertised windows of at most {} bytes",
+        grouped(largest)
+    );
     let share = u64::from(config.tcp.receive_text_share);
     let buffer = largest * 100 / share;
     // A receiver that tunes its buffer would begin with a larger window, so a program set the size
@@ -237,7 +253,7 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     // receiver's own cap is probably lower than the preset's.
     if is_linux && sized == SizedBy::Autotuning && (limits || is_set) && buffer < own {
         let why = format!(
-            "{why}; the window scale shows autotuning: after SO_RCVBUF it would be smaller"
+            "{why}; the window scale shows autotuning, because a program that sets SO_RCVBUF would make the scale smaller"
         );
         let first = (windows[0] * 100 / share).clamp(1, buffer - 1).min(131_072);
         let bounds = format!("4096 {first} {buffer}");
@@ -250,7 +266,7 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
             // A program can set a buffer above the preset's `rmem_max` only if `rmem_max` is
             // raised, too.
             if largest > u64::from(config.tcp.receive_buffer_limit) / 2 {
-                let why = "the window needs it";
+                let why = "a smaller rmem_max would cap SO_RCVBUF";
                 plan.set("receiver.rmem_max", largest, Basis::Inferred, why);
             }
             plan.set("receiver.SO_RCVBUF", largest, Basis::Inferred, why);
@@ -285,7 +301,7 @@ fn memory(plan: &mut Plan, bytes: u64) {
     let blocks = (bytes * 4).div_ceil(BLOCK);
     if plan.preset.name == "default" && blocks > u64::from(config.pool.blocks) {
         for host in [SENDER, RECEIVER] {
-            let why = "memory is no limit";
+            let why = "enough packet memory that it does not limit the twin";
             plan.set(&format!("{host}.pool.blocks"), blocks, Basis::Assumed, why);
         }
     }
@@ -334,7 +350,10 @@ fn initial_window(plan: &mut Plan, evidence: &Evidence<'_>) {
     let usual = u64::from(plan.preset.config().tcp.initial_window);
     let has_more = trace.bytes > 4 * flight && evidence.largest_flight() > flight * 3 / 2;
     if has_more && segments >= 1 && segments.abs_diff(usual) > usual / 10 {
-        let why = format!("{} bytes left before the first ACK", grouped(flight));
+        let why = format!(
+            "the sender sent {} bytes before the first ACK arrived",
+            grouped(flight)
+        );
         let segments = segments.min(1_000);
         plan.set("sender.tcp.initial_window", segments, Basis::Inferred, why);
     }
@@ -357,7 +376,7 @@ fn bursts(plan: &mut Plan, evidence: &Evidence<'_>) {
     });
     let span = (last.at - first.at).min(by_clock);
     if place >= 3 && span * 20 < evidence.base_rtt() {
-        let why = "the first flight left at once";
+        let why = "the segments of the first round trip left in one burst";
         plan.set("sender.tcp.pacing", "false", Basis::Inferred, why);
     }
 }
@@ -412,7 +431,7 @@ fn partial_segments(plan: &mut Plan, evidence: &Evidence<'_>) {
     let is_linux = plan.preset.name == "linux";
     let shows = |count: usize| count >= PARTIAL && count * 50 >= all.len();
     if shows(if is_linux { together } else { partial }) {
-        let why = format!("{partial} partial segments left while others were in flight");
+        let why = format!("{partial} partial segments left while other segments were in flight");
         plan.set("sender.tcp.nagle", "false", Basis::Inferred, why);
     } else if is_linux && shows(partial) {
         let why = "Linux sends a partial segment while only full segments are in flight; the twin \

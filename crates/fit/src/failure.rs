@@ -30,9 +30,9 @@ impl fmt::Display for FitFailure {
         match self {
             Self::TooLittle => f.write_str("the connection carried too little payload for a twin"),
             Self::OneDirection => f.write_str(
-                "the capture has one direction only: without ACKs, or without payload, no twin can be compared with it",
+                "the capture has the segments of one direction only, but a twin needs those of both directions",
             ),
-            Self::Refused(why) => write!(f, "the laboratory cannot run this transfer: {why}"),
+            Self::Refused(why) => write!(f, "the capture shows a value that the simulator does not accept: {why}"),
             Self::Run(failure) => failure.fmt(f),
         }
     }

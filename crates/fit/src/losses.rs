@@ -89,7 +89,7 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
         return;
     }
     if let Some((from, to)) = outage(evidence) {
-        let why = "silence until a retransmission arrived";
+        let why = "the longest time without an ACK of new payload";
         plan.set(
             "path.outage.after",
             micros_value(from as f64 / 1e3),
@@ -137,7 +137,7 @@ fn rates(plan: &mut Plan, evidence: &Evidence<'_>, mut starts: Vec<u64>) {
     let per_burst = count as f64 / bursts.len() as f64;
     if per_burst < BURST {
         let share = count as f64 / sent;
-        let why = format!("{count} of {sent} segments were lost, most of them alone");
+        let why = format!("{count} of {sent} segments were lost, mostly single ones");
         let share = format!("{share:.6}");
         return plan.set("path.forward.loss", share, Basis::Inferred, why);
     }

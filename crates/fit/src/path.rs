@@ -38,7 +38,7 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
 fn mtu(plan: &mut Plan, evidence: &Evidence<'_>) {
     let mtu = evidence.mss + evidence.headers() - HEADERS + IP_AND_TCP;
     if mtu < USUAL_MTU {
-        let why = format!("segments have at most {} bytes", evidence.mss);
+        let why = format!("segments have at most {} bytes of payload", evidence.mss);
         plan.set("path.mtu", mtu.max(68), Basis::Inferred, why);
     }
 }
@@ -49,7 +49,8 @@ fn hole(plan: &mut Plan, evidence: &Evidence<'_>) {
         return;
     };
     let options = evidence.headers() - HEADERS + IP_AND_TCP;
-    let why = format!("of long segments only {hole} bytes arrive");
+    let why =
+        format!("longer segments were lost, and segments with {hole} bytes of payload arrived");
     let mtu = (hole + u64::from(options)).max(68);
     plan.set("path.forward.hop.mtu", mtu, Basis::Inferred, why.clone());
     plan.set("path.forward.hop.silent", "true", Basis::Inferred, why);
@@ -70,7 +71,7 @@ fn rate(plan: &mut Plan, evidence: &Evidence<'_>) -> Option<f64> {
         }
         false => {
             if let Some(own) = by_length(evidence).filter(|own| *own >= bps) {
-                let why = "a long segment takes longer than a SYN by this";
+                let why = "from the difference between the round-trip times of a long segment and of a SYN";
                 plan.set("path.rate", rate_value(own), Basis::Guessed, why);
                 return Some(own);
             }
@@ -83,7 +84,7 @@ fn rate(plan: &mut Plan, evidence: &Evidence<'_>) -> Option<f64> {
                 AMPLE * delivered.max(bps)
             };
             let why = format!(
-                "the path carries {} or more; nothing shows how much more",
+                "the path carries at least {}; the capture does not show how much more",
                 rate_text(bps)
             );
             plan.set("path.rate", rate_value(assumed), Basis::Assumed, why);
@@ -124,7 +125,7 @@ fn delay(plan: &mut Plan, evidence: &Evidence<'_>, rate_bps: Option<f64>) {
     let by_syn = both.filter(|_| vantage.has_handshake);
     let by_syn = by_syn.map(|(near, far)| ((near + far) as f64 - wire(SYN)).max(0.0));
     let rtt_ns = by_syn.map_or(by_data, |trip| trip.min(by_data));
-    let why = "smallest round trip, without the time of a frame on the wire";
+    let why = "half of the smallest round trip, without the time that a frame takes on the wire";
     let half = micros_value(rtt_ns / 2e3);
     plan.set("path.delay", half, Basis::Inferred, why);
 }
@@ -137,7 +138,7 @@ fn queue(plan: &mut Plan, evidence: &Evidence<'_>, rate_bps: Option<f64>) {
     let is_overflown = losses::are_in_full_queue(evidence, rate_bps);
     if is_overflown {
         let bytes = waiting.max(2.0 * frame).round();
-        let why = "the longest wait before a loss";
+        let why = "bytes that the path carries during the longest wait in the queue; most losses happened in a full queue";
         return plan.set(
             "path.forward.queue",
             bytes_value(bytes),
@@ -146,7 +147,7 @@ fn queue(plan: &mut Plan, evidence: &Evidence<'_>, rate_bps: Option<f64>) {
         );
     }
     let usual = product.max(USUAL_QUEUE * frame).max(2.0 * waiting).round();
-    let why = "nothing was lost in a full queue; one bandwidth-delay product, at least 100 packets";
+    let why = "the capture does not show the length of the queue; one bandwidth-delay product, at least 100 packets";
     plan.set(
         "path.forward.queue",
         bytes_value(usual),

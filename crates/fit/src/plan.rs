@@ -127,7 +127,7 @@ impl Plan {
         let preset = self.preset.name;
         let mut out = format!(
             "# Written by `fullpipe why`. Run it: fullpipe lab run FILE\n\
-             # Each value says how it was found. Everything else is the preset's.\n\
+             # The comment above a value says how it was found. All other values are the preset's.\n\
              title = {}\nsubject = \"{SENDER}\"\n",
             quoted(&self.title)
         );

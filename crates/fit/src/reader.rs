@@ -40,7 +40,7 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     if let Some((from, to)) = pause(evidence, &windows) {
         let open = |one: &&(u64, u64, u64)| one.0 <= from && one.2 as f64 >= OPEN * largest as f64;
         let after = windows.iter().rev().find(open).map_or(0, |one| one.0);
-        let why = "the last time, before the window closed, at which it was fully open";
+        let why = "the last time before the pause at which the window was at least 90 % of the largest one";
         plan.set(
             "workload.read.stall_after",
             micros_value(after as f64 / 1e3),
@@ -89,9 +89,9 @@ pub fn pace(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     };
     let seconds = last.at.saturating_sub(first.at) as f64 / 1e9;
     let every_us = read as f64 * seconds / (last.ack - first.ack).max(1) as f64 * 1e6;
-    let why = "median step of the right edge of the window";
+    let why = "median step by which the right edge of the window advanced";
     plan.set("workload.read.bytes", read, Basis::Inferred, why);
-    let why = "the reader takes the payload in the time that the capture shows";
+    let why = "with this interval, the application reads the payload in the captured time";
     let every = micros_value(every_us.max(1.0));
     plan.set("workload.read.every", every, Basis::Inferred, why);
     true

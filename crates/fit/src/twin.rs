@@ -323,8 +323,8 @@ impl CaptureTwin {
             Some(predicted) if predicted.goodput_mbps < least => {
                 let gain = (predicted.goodput_mbps / own - 1.0) * 100.0;
                 explained.without_advice(format!(
-                    "The best settings that were tried gain {gain:.0} %. Advice from a capture needs a \
-                     larger gain."
+                    "The best settings that were tried gain {gain:.0} %. Advice from a capture \
+                     needs 10 % plus the error of the simulated goodput."
                 ))
             }
             Some(_) | None => explained,
@@ -353,14 +353,14 @@ impl CaptureTwin {
         };
         match verdict {
             Verdict::GoodputDiffers => {
-                missed(format!("Its goodput differs by {:+.0} %", goodput_error * 100.0))
+                missed(format!("The goodput of the simulation differs by {:+.0} %", goodput_error * 100.0))
             }
             Verdict::LimitDiffers => missed(format!(
-                "It has another limit for {:.0} % of the time",
+                "The simulation has another limit for {:.0} % of the time",
                 account_error * 100.0
             )),
             Verdict::RoundTripDiffers => {
-                missed(format!("Its round trips differ by {:+.0} %", rtt_error * 100.0))
+                missed(format!("The round trips of the simulation differ by {:+.0} %", rtt_error * 100.0))
             }
             // Give no advice, because the pause begins at a fixed time in the twin: a setting could
             // seem to help only because the faster transfer ends before the pause.

@@ -86,7 +86,7 @@ fn congestion(best: &Best<'_>) -> Vec<(String, Plan)> {
     let others = CONGESTION.into_iter().filter(|name| *name != own);
     let changed = others.map(|name| {
         let mut plan = plan.clone();
-        let why = "the candidate with the least misfit";
+        let why = "of the tried values, this one fits the capture best";
         plan.set("sender.tcp.congestion", name, Basis::Guessed, why);
         if name == "bbr" {
             plan.unset("sender.tcp.pacing");
@@ -110,7 +110,7 @@ fn pacing(best: &Best<'_>) -> Vec<(String, Plan)> {
         return Vec::new();
     }
     let mut plan = plan.clone();
-    let why = "the candidate with the least misfit";
+    let why = "of the tried values, this one fits the capture best";
     plan.set("sender.tcp.pacing", "false", Basis::Guessed, why);
     vec![("no pacing".to_string(), plan)]
 }
@@ -151,8 +151,10 @@ fn send_buffer(best: &Best<'_>) -> Vec<(String, Plan)> {
     };
     let mut changed = plan.clone();
     let why = format!(
-        "{}, and the captured goodput",
-        value.why.trim_end_matches(", and the captured goodput")
+        "{}, corrected by the captured goodput",
+        value
+            .why
+            .trim_end_matches(", corrected by the captured goodput")
     );
     changed.set(&value.set, &to, Basis::Inferred, why);
     if value.is_either {
@@ -179,7 +181,7 @@ fn queue(best: &Best<'_>) -> Vec<(String, Plan)> {
     let mut changed = plan.clone();
     let longer = (bytes * LONGER).round();
     let why =
-        "nothing was lost; with a queue of one bandwidth-delay product the twin loses segments";
+        "the captured connection lost nothing; with a shorter queue, the twin would lose segments";
     changed.set(
         "path.forward.queue",
         format!("{longer} bytes"),
@@ -208,7 +210,10 @@ fn reader(best: &Best<'_>) -> Vec<(String, Plan)> {
     let varies = varies.is_some_and(|(low, high)| *low as f64 <= CONSTANT * *high as f64);
     let mut changed = plan.clone();
     match limits && varies && !has_reader && reader::pace(&mut changed, evidence) {
-        true => vec![("a reader with a pace".to_string(), changed)],
+        true => vec![(
+            "a reader that reads at equal intervals".to_string(),
+            changed,
+        )],
         false => Vec::new(),
     }
 }
@@ -247,21 +252,21 @@ fn policer(best: &Best<'_>) -> Vec<(String, Plan)> {
         ] {
             changed.unset(&format!("path.forward.{value}"));
         }
-        let why = "rate from the first loss on";
+        let why = "rate at which payload arrived after the first loss";
         changed.set(
             "path.forward.token_bucket.rate",
             rate_value(bps),
             Basis::Inferred,
             why,
         );
-        let why = "the candidate with the least misfit";
+        let why = "of the tried values, this one fits the capture best";
         changed.set(
             "path.forward.token_bucket.burst",
             burst,
             Basis::Guessed,
             why,
         );
-        let why = "losses without a queue";
+        let why = "segments were lost although the path had no queue";
         changed.set(
             "path.forward.token_bucket.latency",
             "1us",
@@ -289,9 +294,12 @@ fn largest_flight(best: &Best<'_>) -> Vec<(String, Plan)> {
         return Vec::new();
     }
     let mut changed = plan.clone();
-    let why = format!("no flight is larger than {} bytes", grouped(flight));
+    let why = format!("at most {} bytes were in flight", grouped(flight));
     ends::set_buffer(&mut changed, evidence, flight, why, Basis::Guessed);
-    vec![("a send buffer of the largest flight".to_string(), changed)]
+    vec![(
+        "a send buffer for the most bytes that were in flight".to_string(),
+        changed,
+    )]
 }
 
 /// Tries the rate of the fastest ACKs if the estimated rate is only a lower bound.
@@ -312,7 +320,7 @@ fn rate(best: &Best<'_>) -> Vec<(String, Plan)> {
         return Vec::new();
     }
     let mut changed = plan.clone();
-    let why = "the fastest ACKs in a row; the candidate with the least misfit";
+    let why = "the rate of the fastest ACKs in a row; of the tried values, this one fits the capture best";
     changed.set("path.rate", value, Basis::Guessed, why);
     vec![(
         "a path with the rate of the fastest ACKs".to_string(),
@@ -334,7 +342,7 @@ fn quick_acks(best: &Best<'_>) -> Vec<(String, Plan)> {
         return Vec::new();
     }
     let mut changed = plan.clone();
-    let why = "the candidate with the least misfit";
+    let why = "of the tried values, this one fits the capture best";
     changed.set("receiver.tcp.quick_acks", 0, Basis::Guessed, why);
     vec![("delayed ACKs from the beginning".to_string(), changed)]
 }
@@ -351,7 +359,10 @@ fn losses(best: &Best<'_>) -> Vec<(String, Plan)> {
     if compared.score() < EXACT || !losses::add_all(&mut changed, evidence) {
         return Vec::new();
     }
-    vec![("losses also without a full queue".to_string(), changed)]
+    vec![(
+        "losses on the link besides those in a full queue".to_string(),
+        changed,
+    )]
 }
 
 /// Tries writes of the size of the first burst if Nagle's algorithm joined writes: joining hides
@@ -366,7 +377,7 @@ fn first_burst(best: &Best<'_>) -> Vec<(String, Plan)> {
     let mut changed = plan.clone();
     let is_open = compared.score() >= EXACT;
     match is_open && application::joined_writes(&mut changed, evidence) {
-        true => vec![("writes as the first burst".to_string(), changed)],
+        true => vec![("writes as large as the first burst".to_string(), changed)],
         false => Vec::new(),
     }
 }

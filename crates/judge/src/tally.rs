@@ -104,19 +104,28 @@ impl<'a> Tally<'a> {
             Figure {
                 is_least: true,
                 ..figure(
-                    "named cause has 80 % of the best gain",
+                    "named cause has at least 80 % of the best gain",
                     of(Verdict::Right),
                     worlds,
                     0.98,
                 )
             },
-            figure("confident and wrong", of(Verdict::Wrong), worlds, 0.01),
+            figure(
+                "verdicts that are confident and wrong",
+                of(Verdict::Wrong),
+                worlds,
+                0.01,
+            ),
             count(
                 "levers that help, although the verdict says that they gain nothing",
                 falsely.sum(),
                 refuted.sum(),
             ),
-            count("advice worse than before", worse, advice().count()),
+            count(
+                "advice that is refused or makes the transfer worse",
+                worse,
+                advice().count(),
+            ),
             figure(
                 "prediction error, median",
                 quantile(&missed, 0.5),
@@ -130,7 +139,7 @@ impl<'a> Tally<'a> {
                 0.15,
             ),
             count(
-                "worlds that broke something",
+                "worlds that could not be judged",
                 self.broken,
                 worlds + self.broken,
             ),
@@ -208,7 +217,7 @@ impl fmt::Display for Tally<'_> {
         let runs: usize = self.judged.iter().map(|world| world.runs).sum();
         writeln!(
             f,
-            "advice that gains more than 2 %: {helped}; the judge ran {runs} worlds"
+            "advice that gains more than 2 %: {helped}; runs for the judgement: {runs}"
         )?;
         for (place, figure) in self.figures().iter().enumerate() {
             let end = if place > 0 { "\n" } else { "" };
@@ -260,14 +269,22 @@ impl fmt::Display for Judged {
             percent(self.named_gain)
         )?;
         for (lever, gain) in &self.false_refutations {
-            writeln!(f, "  refuted, and helps: {lever} {}", percent(*gain))?;
+            writeln!(
+                f,
+                "  helps, although the verdict says that it gains nothing: {lever} {}",
+                percent(*gain)
+            )?;
         }
         if let Some(advice) = &self.advice {
             let set = answer
                 .advice
                 .iter()
                 .map(|change| format!("{}={}", change.set, change.to));
-            let word = if advice.is_worse { ", worse" } else { "" };
+            let word = if advice.is_worse {
+                ", worse than before"
+            } else {
+                ""
+            };
             let predicted = answer
                 .predicted_mbps
                 .map(|mbps| format!(", predicted {mbps:.4}"));
@@ -282,7 +299,7 @@ impl fmt::Display for Judged {
         }
         write!(
             f,
-            "  again: cargo xtask soak --verdicts --world {number} --save world-{number}.toml; \
+            "  to repeat this world: cargo xtask soak --verdicts --world {number} --save world-{number}.toml; \
              fullpipe lab explain ./world-{number}.toml --matrix --seed {}",
             engine_seed(*number)
         )

@@ -154,7 +154,7 @@ fn files_that_are_no_captures_and_wrong_requests_are_refused() {
     for (arguments, wanted) in [
         (
             &["why", "both.toml"][..],
-            "both.toml: not a capture: it is text",
+            "both.toml: not a capture that fullpipe can read: a text file",
         ),
         (&["why", "missing.pcap"], "missing.pcap: No such file"),
         (&["why", "."], "this is a folder"),
@@ -181,7 +181,7 @@ fn files_that_are_no_captures_and_wrong_requests_are_refused() {
             ),
             (
                 &["why", &small, "--filter", "host example.org"],
-                "names are not looked up",
+                "host names are not looked up",
             ),
             (
                 &["why", &small, "--fail-on", "limit=cwnd"],

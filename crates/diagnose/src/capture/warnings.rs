@@ -163,23 +163,23 @@ impl CaptureWarning {
         match self {
             Self::MissingTimes(count) => write!(
                 f,
-                "{count} frames have no time (simple packet blocks): each has the time of the frame before it."
+                "{count} frames have no time, because they are in simple packet blocks: each counts with the time of the frame before it."
             ),
             Self::BackwardTimes(count) => write!(
                 f,
-                "{count} times are up to a second before the previous one: each was replaced by it. If the capture merges interfaces, sort it: reordercap OLD NEW."
+                "{count} frames have a time up to a second before that of the previous frame: the previous time replaces it. If the capture merges interfaces, sort the file: reordercap OLD NEW."
             ),
             Self::ClockSteps(count) => write!(
                 f,
-                "The clock was set back {count} times by more than a second: later times were moved ahead."
+                "The clock of the capturing host was set back {count} times by more than a second: each step was added to all later times."
             ),
             Self::AbsurdTimes(count) => write!(
                 f,
-                "{count} single times are more than a second before or a day after all others: each was replaced by the previous one."
+                "{count} frames have a time more than a second before or more than a day after that of the previous frame, and the next frame does not confirm it: the previous time replaces it."
             ),
             Self::CoarseTimes { unit_ns } => write!(
                 f,
-                "Times are multiples of {} ms: shorter waits and round trips are invisible.",
+                "All times are multiples of {} ms: shorter waits and round trips are invisible.",
                 unit_ns / 1_000_000
             ),
             _ => Ok(()),
@@ -192,11 +192,11 @@ impl fmt::Display for CaptureWarning {
         match self {
             Self::Cut { at_byte } => write!(
                 f,
-                "The file ends inside a packet, at byte {at_byte}: the capture was stopped hard, or the copy is incomplete. Everything before was read."
+                "The file ends inside a packet, at byte {at_byte}: the capturing program was killed, or the file was copied incompletely. All packets before this one were read."
             ),
             Self::Damaged { at_byte, why } => write!(
                 f,
-                "The file is damaged at byte {at_byte}: {why}. Only what comes before was read."
+                "The file is damaged at byte {at_byte}: {why}. Only the packets before this byte were read."
             ),
             Self::Unreadable { at_byte, error, .. } => write!(
                 f,
@@ -205,46 +205,46 @@ impl fmt::Display for CaptureWarning {
             Self::NoTcp => f.write_str("There is no TCP segment in the capture."),
             Self::Dropped(count) => write!(
                 f,
-                "The capturing system dropped {count} packets: gaps may be the capture's. Capture with a larger buffer (tcpdump -B 65536) or fewer bytes (-s 128)."
+                "The capturing system dropped {count} packets: the path may have carried segments that are missing here. Capture with a larger buffer (tcpdump -B 65536) or fewer bytes of each packet (-s 128)."
             ),
             Self::OtherLinks { frames, types } => {
                 let types: Vec<_> = types.iter().map(LinkType::to_string).collect();
                 write!(
                     f,
-                    "{frames} frames have a link header that is not read (link type {}).",
+                    "{frames} frames do not count, because fullpipe cannot read their link header (link type {}).",
                     types.join(", ")
                 )
             }
             Self::HeaderCut { frames, snap_len } => write!(
                 f,
-                "{frames} frames are cut to at most {snap_len} bytes before the TCP header ends, and do not count. Capture with -s 128."
+                "{frames} frames do not count: of each, at most {snap_len} bytes were captured, which end before the end of the TCP header. Capture with tcpdump -s 128."
             ),
             Self::OptionsCut {
                 segments,
                 snap_len: 0,
             } => write!(
                 f,
-                "The TCP options of {segments} segments are malformed: options after the mistake are unknown."
+                "The TCP options of {segments} segments are malformed: the malformed option and all options after it are unknown."
             ),
             Self::OptionsCut { segments, snap_len } => write!(
                 f,
-                "The TCP options of {segments} segments are cut, in frames of at most {snap_len} bytes: SACK and timestamps in them are unknown. Capture with -s 128."
+                "The TCP options of {segments} segments were not captured completely, in frames of at most {snap_len} captured bytes: missing SACK blocks and timestamps are unknown. Capture with tcpdump -s 128."
             ),
             Self::Malformed(count) => write!(
                 f,
-                "{count} frames have headers that contradict themselves, and do not count."
+                "{count} frames do not count, because their headers are invalid, for example with an impossible length."
             ),
             Self::Fragments(count) => write!(
                 f,
-                "{count} IP fragments have no TCP header: of a fragmented segment only the first fragment counts."
+                "{count} IP fragments do not count, because they have no TCP header: only the first fragment of a segment has one."
             ),
             Self::Duplicates(count) => write!(
                 f,
-                "{count} frames were captured twice (a mirror port, or the device any); the copies were left out."
+                "{count} frames were captured twice, for example on a mirror port or on the device `any`; their copies were left out."
             ),
             Self::BigPackets(count) => write!(
                 f,
-                "{count} packets have an IP length of 0 (segmentation offload or BIG TCP): their length is the frame's."
+                "{count} packets have an IP length of 0 (segmentation offload or BIG TCP): their length is taken from the length of the frame."
             ),
             Self::MissingTimes(_)
             | Self::BackwardTimes(_)

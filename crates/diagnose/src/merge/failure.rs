@@ -25,16 +25,16 @@ impl fmt::Display for MergeFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotTheSame => {
-                "the handshake is not in both captures, or most of the other segments are not, so they may show different connections"
+                "the handshake or more than half of the sender's segments are not the same in both captures, so the captures may show different connections"
             }
             Self::NothingInCommon => {
-                "fewer than three segments of each direction are in both captures, so the difference of their clocks is unknown"
+                "in one direction, fewer than three segments are in both captures, so the difference between the clocks of the captures is unknown"
             }
             Self::SamePlace => "both captures were made at the same place of the path",
             Self::ClockWasSet => {
-                "by their times, segments arrive before they are sent: the clock of one capture was set while it captured"
+                "by the captured times, segments arrive before they are sent: the clock of a capturing host was set during the capture"
             }
-            Self::LargeDrift => "their clocks drift apart by more than 1,000 parts in a million",
+            Self::LargeDrift => "the clocks of the two captures drift apart by more than 1,000 parts in a million",
         })
     }
 }

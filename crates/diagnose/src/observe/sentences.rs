@@ -47,12 +47,12 @@ pub fn cannot_tell(
     match vantage.side {
         Side::Sender => {}
         Side::Middle | Side::Receiver => say(
-            "The capture was not made at the sender: the times at which it sent are computed from the round trip, and its own queue, send buffer and pacing are seen late.".into(),
+            "The capture was not made at the sender: the times at which the sender sent are computed from the round trip, and effects of the sender's queue, send buffer and pacing appear late.".into(),
         ),
-        Side::Unknown => say("The capture does not show how far from the sender it was made.".into()),
+        Side::Unknown => say("The capture does not show how far from the sender it was made, so the times at which ACKs reached the sender are uncertain.".into()),
     }
     if vantage.side != Side::Sender && !vantage.has_timestamps {
-        say("The sender sent no timestamps: waits before the tap cannot be told from waits at the sender.".into());
+        say("The sender sent no timestamps: waits between the sender and the place of the capture cannot be distinguished from waits at the sender.".into());
     }
     all.extend(further(data, lacks));
     all
@@ -62,10 +62,10 @@ pub fn cannot_tell(
 const fn one_direction(is_sender: bool) -> &'static str {
     match is_sender {
         true => {
-            "The capture has only the segments of the sender: without ACKs, bytes in flight, round trips and the receive window are unknown. The account has retransmissions, pauses after a write, and the time after FIN; the rest is unknown. Capture both directions for more."
+            "The capture has only the segments of the sender: without ACKs, bytes in flight, round trips and the receive window are unknown. The account (time by limit) has only retransmissions, pauses after a write, and the time after FIN; the limit for the rest of the time is unknown. To see more limits, capture both directions."
         }
         false => {
-            "The capture has only the segments of the receiver: payload is counted by its ACKs, and nothing shows when it was sent. The account has closed windows, holes that SACK blocks show, and the time after FIN; the rest is unknown. Capture both directions for more."
+            "The capture has only the segments of the receiver: payload is counted by the receiver's ACKs, and nothing shows when the payload was sent. The account (time by limit) has only closed windows, holes that SACK blocks show, and the time after FIN; the limit for the rest of the time is unknown. To see more limits, capture both directions."
         }
     }
 }
@@ -79,25 +79,25 @@ fn further(data: &DirectionSeen, lacks: Lacks) -> Vec<String> {
     }
     if data.missing_bytes > 0 {
         say(format!(
-            "{} bytes were acknowledged and are not in the capture: it lost packets, or began late.",
+            "{} bytes were acknowledged but are not in the capture: the capture lost packets, or began too late.",
             data.missing_bytes
         ));
     }
     if lacks.cut_options > 0 {
         say(format!(
-            "The options of {} segments were cut: SACK blocks and timestamps in them are unknown.",
+            "The TCP options of {} segments were not captured completely: missing SACK blocks and timestamps are unknown.",
             lacks.cut_options
         ));
     }
     if lacks.clock_went_back > 0 {
         say(format!(
-            "The clock of the capture went back {} times: times there are uncertain.",
+            "The clock of the capturing host went back {} times: times near these steps are uncertain.",
             lacks.clock_went_back
         ));
     }
     if lacks.fragments > 0 {
         say(format!(
-            "{} IP fragments are counted with their first part only.",
+            "{} segments were sent as IP fragments: only the first fragment of each segment is counted.",
             lacks.fragments
         ));
     }

@@ -377,10 +377,15 @@ impl<R: BufRead> SocketRecording<R> {
         let line = recording
             .line()?
             .ok_or_else(|| wrong("the file is empty"))?;
-        let header: Header = serde_json::from_str(&line)
-            .map_err(|error| wrong(&format!("no recording of sockets: {error}")))?;
+        let header: Header = serde_json::from_str(&line).map_err(|error| {
+            wrong(&format!(
+                "not a recording of sockets (fullpipe watch --record): {error}"
+            ))
+        })?;
         if header.kind != KIND || header.version > VERSION {
-            return Err(wrong("no recording of sockets that this program can read"));
+            return Err(wrong(
+                "not a recording of sockets (fullpipe watch --record), or one of a newer version of fullpipe",
+            ));
         }
         let known = columns();
         let place = |name: &String| known.iter().position(|known| known == name);
@@ -416,7 +421,9 @@ impl<R: BufRead> SocketRecording<R> {
         let line: Line = match serde_json::from_str(&text) {
             Ok(line) => line,
             Err(error) if error.is_eof() && !text.ends_with('\n') => {
-                return Err(wrong("the file ends within this line".into()));
+                return Err(wrong(
+                    "the file ends within this line, so the recording is incomplete".into(),
+                ));
             }
             Err(error) => return Err(wrong(error.to_string())),
         };
@@ -430,7 +437,9 @@ impl<R: BufRead> SocketRecording<R> {
         for row in &line.rows {
             let cookie = row.first().copied().flatten();
             let known = cookie.and_then(|cookie| self.sockets.get_mut(&cookie));
-            let socket = known.ok_or_else(|| wrong("a row of an unknown socket".into()))?;
+            let socket = known.ok_or_else(|| {
+                wrong("values of a socket that no earlier line contains under `new`".into())
+            })?;
             socket.at_us = line.t_us;
             for pair in row[1..].chunks_exact(2) {
                 let column = pair[0].and_then(|column| usize::try_from(column).ok());
@@ -438,7 +447,11 @@ impl<R: BufRead> SocketRecording<R> {
                 match place {
                     Some(Some(place)) => socket.values[place] = pair[1],
                     Some(None) => {}
-                    None => return Err(wrong("a value of an unknown column".into())),
+                    None => {
+                        return Err(wrong(
+                            "a value of a column that the first line does not list".into(),
+                        ));
+                    }
                 }
             }
         }
@@ -462,7 +475,10 @@ impl<R: BufRead> SocketRecording<R> {
         self.number += 1;
         let read = io::Read::take(&mut self.input, LONGEST_LINE).read_line(&mut line)?;
         if read as u64 == LONGEST_LINE {
-            return Err(RecordError::Line(self.number, "too long".to_string()));
+            return Err(RecordError::Line(
+                self.number,
+                "the line is too long for a recording of sockets".to_string(),
+            ));
         }
         Ok((read > 0).then_some(line))
     }

@@ -83,8 +83,11 @@ impl std::str::FromStr for EndFilter {
 
     /// Reads `10.0.0.0/8`, `10.0.0.1:443`, `[2001:db8::1]:443` or `:443`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is no address: expected such as 10.0.0.0/8, 10.0.0.1:443 or :443");
+        let wrong = || {
+            format!(
+                "expected an address or a port, for example 10.0.0.0/8, 10.0.0.1:443 or :443, not `{text}`"
+            )
+        };
         if let Some(port) = text.strip_prefix(':') {
             let port = port.parse().map_err(|_| wrong())?;
             return Ok(Self {
@@ -109,7 +112,9 @@ impl std::str::FromStr for EndFilter {
             None => most,
         };
         if bits > most {
-            return Err(format!("`{text}`: an address has {most} bits"));
+            return Err(format!(
+                "`{text}`: the prefix length of this address is at most {most}"
+            ));
         }
         Ok(Self {
             prefix: Some((address, bits)),

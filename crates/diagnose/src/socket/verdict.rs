@@ -314,7 +314,7 @@ impl Case<'_> {
             Limit::Memory => verdict.steps = self.memory_steps(),
             Limit::Application => {
                 verdict.steps = vec![SocketStep::new(
-                    "The program writes less than could be sent; no setting of TCP changes that.",
+                    "The program writes less than the connection could send; no TCP setting helps.",
                 )]
             }
             Limit::Handshake | Limit::Closing | Limit::Processor => {}
@@ -407,7 +407,7 @@ impl Case<'_> {
                     "Remove setsockopt(SO_SNDBUF) from the program: it turned autotuning off."
                 }
                 BufferOrigin::Unclear | BufferOrigin::AutotunedFull => {
-                    "If the program sets SO_SNDBUF, remove that: it turns autotuning off."
+                    "If the program calls setsockopt(SO_SNDBUF), remove the call: it turns autotuning off."
                 }
             };
             steps.push(SocketStep::new(what).now(format!("{sndbuf} bytes")));
@@ -419,7 +419,8 @@ impl Case<'_> {
                 "setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){{{asked}}}, sizeof(int));"
             )));
             if let Some(most) = self.settings.wmem_max.filter(|&most| most < asked) {
-                let what = "The kernel cuts SO_SNDBUF to net.core.wmem_max; raise it first.";
+                let what =
+                    "The kernel caps SO_SNDBUF at net.core.wmem_max; raise this sysctl first.";
                 steps.push(
                     SocketStep::new(what)
                         .paste(format!("sysctl -w net.core.wmem_max={asked}"))
@@ -430,7 +431,7 @@ impl Case<'_> {
         if let Some([least, first, most]) = self.settings.tcp_wmem
             && most < 2 * asked
         {
-            let what = "Raise the maximum of autotuning.";
+            let what = "Raise the size up to which autotuning enlarges the send buffer.";
             steps.push(
                 SocketStep::new(what)
                     .paste(format!(
@@ -458,7 +459,7 @@ impl Case<'_> {
             if let (probes @ 1.., Some(most)) = (self.info.probes, self.settings.tcp_retries2) {
                 steps.push(
                     SocketStep::new(format!(
-                        "Probes without an answer: {probes}. After {most} the connection is dropped."
+                        "Unanswered window probes: {probes}. After {most}, the kernel drops the connection."
                     ))
                     .now(format!("net.ipv4.tcp_retries2 {most}")),
                 );
@@ -469,20 +470,23 @@ impl Case<'_> {
         let mut steps = Vec::new();
         if !self.info.has_window_scaling() && window <= 65_535 && window > 32_768 {
             steps.push(
-                SocketStep::new("Window scaling is off, at one of the two ends.")
+                SocketStep::new("Window scaling is off at one of the two ends. Turn it on there.")
                     .paste("sysctl -w net.ipv4.tcp_window_scaling=1"),
             );
         }
         let other = self.other.and_then(|other| other.latest.memory);
-        let first = SocketStep::new("At the peer: remove setsockopt(SO_RCVBUF), if it is set.");
+        let first = SocketStep::new(
+            "At the peer: if the program calls setsockopt(SO_RCVBUF), remove the call.",
+        );
         steps.push(match other {
             Some(memory) => first.now(format!("{} bytes", memory.rcvbuf)),
             None => first,
         });
         steps.push(
-            SocketStep::new("Or set at least this size there (the kernel doubles it).").paste(
-                format!("setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){{{asked}}}, sizeof(int));"),
-            ),
+            SocketStep::new("Or set at least this size at the peer (the kernel doubles it).")
+                .paste(format!(
+                    "setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){{{asked}}}, sizeof(int));"
+                )),
         );
         steps.extend(match self.other {
             Some(_) => rmem_steps(self.settings, asked, "At the peer: "),
@@ -517,13 +521,13 @@ impl Case<'_> {
     fn congestion_steps(&self, limit: Limit, is_path: bool) -> Vec<SocketStep> {
         if is_path {
             return vec![SocketStep::new(
-                "A queue stands on the path: its rate is the limit, and no setting of this \
-                 host makes it faster.",
+                "The path has a standing queue: the path's rate is the limit, and no setting \
+                 of this host makes the path faster.",
             )];
         }
         match limit {
             Limit::CwndAfterIdle => {
-                let step = SocketStep::new("Keep the congestion window over idle times.")
+                let step = SocketStep::new("Keep the congestion window during idle times.")
                     .paste("sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
                 let now = self.settings.tcp_slow_start_after_idle;
                 vec![match now {
@@ -532,12 +536,12 @@ impl Case<'_> {
                 }]
             }
             Limit::CwndSlowStart => vec![SocketStep::new(
-                "The window still grows: a longer transfer or a kept connection, not a setting, \
-                 reaches the path's rate.",
+                "The congestion window still grows. No setting helps, but a longer transfer, or \
+                 one connection for several transfers, can reach the path's rate.",
             )],
             Limit::CwndAfterLoss => vec![SocketStep::new(format!(
-                "Losses keep the window small: {} segments were retransmitted. Find where they \
-                 are lost.",
+                "Losses keep the congestion window small: {} segments were retransmitted. Find \
+                 the place where segments are lost.",
                 self.info.total_retrans
             ))],
             _ => Vec::new(),
@@ -558,8 +562,8 @@ impl Case<'_> {
         match self.info.pacing_limit_in_force() {
             Some(rate) => vec![
                 SocketStep::new(
-                    "The program limits the rate with setsockopt(SO_MAX_PACING_RATE): remove it, \
-                     or raise it on the open socket; this line lifts it.",
+                    "The program limits the rate with setsockopt(SO_MAX_PACING_RATE): remove \
+                     the call, or remove the limit on the open socket with this line.",
                 )
                 .paste(
                     "setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &(unsigned int){~0U}, \
@@ -568,20 +572,20 @@ impl Case<'_> {
                 .now(format!("{rate} bytes/s")),
             ],
             None => vec![SocketStep::new(
-                "BBR sends at its estimate of the path's rate; no buffer changes that.",
+                "BBR sends at its estimate of the path's rate; a larger buffer does not help.",
             )],
         }
     }
 
     fn recovery_steps(&self) -> Vec<SocketStep> {
         let step = SocketStep::new(format!(
-            "Segments are lost: {} were retransmitted. Find where they are lost.",
+            "Segments are lost: {} were retransmitted. Find the place where they are lost.",
             self.info.total_retrans
         ));
         let retries = self.settings.tcp_retries2;
         match (self.info.retransmits, retries) {
             (1.., Some(most)) => vec![step.now(format!(
-                "{} timeouts without an ACK; the connection is dropped after {most}",
+                "{} timeouts without an ACK; the kernel drops the connection after {most} timeouts",
                 self.info.retransmits
             ))],
             _ => vec![step],
@@ -590,7 +594,7 @@ impl Case<'_> {
 
     fn device_steps(&self) -> Vec<SocketStep> {
         let step = SocketStep::new(
-            "The device's queue holds as much of this socket as it may (TCP small queues).",
+            "The device's queue has as many bytes of this socket as TCP small queues allow.",
         );
         vec![match self.settings.tcp_limit_output_bytes {
             Some(bytes) => step.now(format!("tcp_limit_output_bytes {bytes}")),
@@ -599,7 +603,9 @@ impl Case<'_> {
     }
 
     fn memory_steps(&self) -> Vec<SocketStep> {
-        let step = SocketStep::new("Memory of all TCP sockets is short (net.ipv4.tcp_mem).");
+        let step = SocketStep::new(
+            "The memory for all TCP sockets together is scarce (net.ipv4.tcp_mem).",
+        );
         vec![match self.settings.tcp_mem {
             Some([low, pressure, high]) => step.now(format!("{low} {pressure} {high} pages")),
             None => step,
@@ -625,7 +631,7 @@ impl Case<'_> {
             }
             ReceiveLimit::Hole => {
                 verdict.steps = vec![SocketStep::new(
-                    "Segments arrive out of order or not at all. Find where they are lost.",
+                    "Segments arrive out of order or not at all. Find the place where they are lost.",
                 )];
             }
             ReceiveLimit::None
@@ -643,7 +649,7 @@ impl Case<'_> {
                 "Remove setsockopt(SO_RCVBUF) from the program: it turned autotuning off."
             }
             BufferOrigin::AutotunedFull | BufferOrigin::Unclear => {
-                "If the program sets SO_RCVBUF, remove that: it turns autotuning off."
+                "If the program calls setsockopt(SO_RCVBUF), remove the call: it turns autotuning off."
             }
         };
         let mut steps = vec![SocketStep::new(what).now(format!("{rcvbuf} bytes"))];
@@ -671,8 +677,8 @@ fn is_at_cap(buffer: u32, cap: Option<u64>, tuned: &Option<[u64; 3]>) -> bool {
 /// Says that the program's `option` has reached `cap_bytes`, the value of `sysctl`.
 fn cap_step(option: &str, sysctl: &str, cap_bytes: u64) -> SocketStep {
     SocketStep::new(format!(
-        "The buffer is exactly twice {sysctl}, the most that the kernel gives to {option}: a larger \
-         {option} alone changes nothing."
+        "The buffer is exactly twice {sysctl}, the largest size that {option} can set: a larger \
+         {option} helps only if that sysctl is raised, too."
     ))
     .now(cap_bytes)
 }
@@ -680,11 +686,12 @@ fn cap_step(option: &str, sysctl: &str, cap_bytes: u64) -> SocketStep {
 /// Changes of the caps of receive buffers, at another host whose settings are unknown. These
 /// changes have no command, because a command could lower the present value.
 fn unknown_rmem_steps(asked: u64) -> Vec<SocketStep> {
-    let cap =
-        format!("At the peer: net.core.rmem_max cuts SO_RCVBUF. Raise it if it is below {asked}.");
+    let cap = format!(
+        "At the peer: net.core.rmem_max caps SO_RCVBUF. Raise this sysctl if it is below {asked}."
+    );
     let most = format!(
-        "At the peer: the third value of net.ipv4.tcp_rmem is the largest buffer of autotuning. Raise \
-         it if it is below {}.",
+        "At the peer: the third value of net.ipv4.tcp_rmem is the size up to which autotuning \
+         enlarges the receive buffer. Raise this value if it is below {}.",
         2 * asked
     );
     [cap, most].map(SocketStep::new).into()
@@ -694,15 +701,17 @@ fn unknown_rmem_steps(asked: u64) -> Vec<SocketStep> {
 fn rmem_steps(settings: &HostSettings, asked: u64, place: &str) -> Vec<SocketStep> {
     let mut steps = Vec::new();
     if let Some(most) = settings.rmem_max.filter(|most| *most < asked) {
-        let what =
-            format!("{place}the kernel cuts SO_RCVBUF to net.core.rmem_max; raise it first.");
+        let what = format!(
+            "{place}the kernel caps SO_RCVBUF at net.core.rmem_max; raise this sysctl first."
+        );
         let paste = format!("sysctl -w net.core.rmem_max={asked}");
         steps.push(SocketStep::new(what).paste(paste).now(most));
     }
     if let Some([least, first, most]) = settings.tcp_rmem
         && most < 2 * asked
     {
-        let what = format!("{place}autotuning grows up to this maximum.");
+        let what =
+            format!("{place}raise the size up to which autotuning enlarges the receive buffer.");
         let paste = format!(
             "sysctl -w net.ipv4.tcp_rmem=\"{least} {first} {}\"",
             2 * asked
@@ -711,7 +720,7 @@ fn rmem_steps(settings: &HostSettings, asked: u64, place: &str) -> Vec<SocketSte
     }
     if settings.tcp_moderate_rcvbuf == Some(false) {
         steps.push(
-            SocketStep::new("Autotuning of receive buffers is off.")
+            SocketStep::new("Autotuning of receive buffers is off: turn it on.")
                 .paste("sysctl -w net.ipv4.tcp_moderate_rcvbuf=1")
                 .now(0),
         );
@@ -722,7 +731,7 @@ fn rmem_steps(settings: &HostSettings, asked: u64, place: &str) -> Vec<SocketSte
 fn nagle_steps() -> Vec<SocketStep> {
     vec![
         SocketStep::new(
-            "A segment that is not full waits for an ACK (Nagle's algorithm) or for more (a cork).",
+            "A segment that is not full waits for an ACK (Nagle's algorithm) or for more payload (a cork).",
         )
         .paste("setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));"),
     ]

@@ -232,24 +232,27 @@ fn a_file_that_is_no_capture_is_refused_in_words() {
         (b"%PDF-1.4", "a PDF file"),
         (
             b"12:00:01.5 IP 10.0.0.1",
-            "it is text; write packets with tcpdump -w FILE",
+            "a text file; capture with tcpdump -w FILE",
         ),
         (b"snoop\0\0\0", "a snoop file; convert it"),
         (
             &[0xfd, b'7', b'z', b'X', b'Z', 0],
             "xz -dc FILE | fullpipe why -",
         ),
-        (&[1, 2, 3], "it begins with the bytes 01 02 03"),
+        (&[1, 2, 3], "a file that begins with the bytes 01 02 03"),
         (
             &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0],
             "it has fewer than 24 bytes",
         ),
-        (&[0x0a, 0x0d, 0x0d, 0x0a, 28, 0], "it is cut"),
-        (&gzip(b"hello world"), "it is text"),
-        (&zstd(b"hello world")[..9], "the compressed file is cut"),
+        (&[0x0a, 0x0d, 0x0d, 0x0a, 28, 0], "the file ends inside it"),
+        (&gzip(b"hello world"), "a text file"),
+        (
+            &zstd(b"hello world")[..9],
+            "the compressed file ends too early",
+        ),
         (
             &gzip(&plain(&frames(1)))[..12],
-            "the compressed file is cut",
+            "the compressed file ends too early",
         ),
     ] {
         let error = read(bytes).err().expect("no capture").to_string();

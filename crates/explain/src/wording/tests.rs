@@ -19,7 +19,11 @@ fn a_much_smaller_gain_is_not_as_much() {
     for (is_equal, ratios, expected) in [
         (false, [1.49, 2.31], ". The transfer is also limited by x"),
         (true, [1.03, 1.07], ". The transfer is limited equally by x"),
-        (false, [305.0, 24.7], ". About as much time is lost to x"),
+        (
+            false,
+            [305.0, 24.7],
+            ". The transfer loses about as much time to a second cause, x",
+        ),
     ] {
         assert_eq!(words(is_equal, ratios), expected);
     }

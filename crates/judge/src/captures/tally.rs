@@ -128,7 +128,7 @@ impl fmt::Display for CaptureTally<'_> {
         writeln!(f, "{figures}")?;
         write!(
             f,
-            "Limits: {:.0} % right, {:.0} % at the sender, {:.0} % surely wrong, {:.0} points; {} cases broken",
+            "Thresholds: at least {:.0} % right, at least {:.0} % right at the sender, at most {:.0} % surely wrong, a median error of at most {:.0} points; {} cases could not be judged",
             100.0 * RIGHT,
             100.0 * RIGHT_AT_SENDER,
             100.0 * SURELY_WRONG,

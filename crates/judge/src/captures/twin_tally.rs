@@ -88,7 +88,7 @@ impl fmt::Display for TwinTally<'_> {
         let harmless = advice.iter().filter(|one| one.is_harmless()).count();
         write!(
             f,
-            "Advice: {} tried on the transfer itself, {harmless} help or are neutral; prediction from the capture alone: error {} at the median, {} at 90 %; {} cases broken",
+            "Advice: {} changes were tried on the transfer itself, {harmless} of them help or are neutral; error of the prediction from the capture alone: {} at the median, {} at the 90th percentile; {} cases could not be judged",
             advice.len(),
             percentile(&errors, 0.5),
             percentile(&errors, 0.9),

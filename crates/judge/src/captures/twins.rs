@@ -212,7 +212,7 @@ fn text(twin: &CaptureTwin) -> String {
     };
     let (capture, run) = (&twin.capture, &twin.twin);
     format!(
-        "{:.2} Mbit/s as {:.2} captured, {:.1} ms as {:.1}, {} as {}; {}",
+        "{:.2} Mbit/s ({:.2} in the capture), round trip {:.1} ms ({:.1} in the capture), {} ({} in the capture); {}",
         run.goodput_mbps,
         capture.goodput_mbps,
         run.median_rtt_ms,
@@ -229,8 +229,11 @@ impl fmt::Display for JudgedTwin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = match (self.goodput_error, self.is_reproduced) {
             (None, _) => "no twin".to_string(),
-            (Some(error), true) => format!("a twin ({:+.1} %)", error * 100.0),
-            (Some(error), false) => format!("no reproduction ({:+.1} %)", error * 100.0),
+            (Some(error), true) => format!("a twin (goodput {:+.1} %)", error * 100.0),
+            (Some(error), false) => format!(
+                "a twin that does not reproduce the capture (goodput {:+.1} %)",
+                error * 100.0
+            ),
         };
         let view = self.view.name();
         write!(

@@ -117,7 +117,7 @@ impl Pcapng {
         };
         match pcapng.section(input) {
             Ok(()) => Ok(pcapng),
-            Err(Stop::End | Stop::Cut) => Err(CaptureError::Header("it is cut")),
+            Err(Stop::End | Stop::Cut) => Err(CaptureError::Header("the file ends inside it")),
             Err(Stop::Damaged(why)) => Err(CaptureError::Header(why)),
             Err(Stop::Failed(error)) => Err(CaptureError::Read(error)),
         }
@@ -179,7 +179,9 @@ impl Pcapng {
         if again as usize == len {
             Ok(())
         } else {
-            Err(Stop::Damaged("the two lengths of a block differ"))
+            Err(Stop::Damaged(
+                "the lengths at the beginning and at the end of a block differ",
+            ))
         }
     }
 
@@ -200,7 +202,9 @@ impl Pcapng {
         let is_magic = |order: &ByteOrder| order.u32(input.ready(), BLOCK_HEAD) == BYTE_ORDER_MAGIC;
         let orders = [ByteOrder::Little, ByteOrder::Big];
         let order = orders.into_iter().find(is_magic);
-        self.order = order.ok_or(Stop::Damaged("a section has no byte order"))?;
+        self.order = order.ok_or(Stop::Damaged(
+            "the byte-order magic of a section header is unknown",
+        ))?;
         if self.order.u16(input.ready(), BLOCK_HEAD + 4) != 1 {
             return Err(Stop::Damaged("a section's major version is not 1"));
         }
@@ -287,7 +291,9 @@ impl Pcapng {
             _ => 0,
         };
         let interface = self.interfaces.get(place);
-        let interface = interface.ok_or(Stop::Damaged("a packet's interface is unknown"))?;
+        let interface = interface.ok_or(Stop::Damaged(
+            "a packet names an interface that the file does not describe",
+        ))?;
         let room = (body.len() - head) as u32;
         let (captured, original) = match kind {
             SIMPLE_PACKET => {
@@ -301,7 +307,9 @@ impl Pcapng {
             _ => (order.u32(body, 12), order.u32(body, 16)),
         };
         if captured > room || captured > CAPTURED_MAX {
-            return Err(Stop::Damaged("a packet is longer than its block"));
+            return Err(Stop::Damaged(
+                "a packet is longer than the block that contains it",
+            ));
         }
         let at_ns = (kind != SIMPLE_PACKET).then(|| {
             let ticks = u64::from(order.u32(body, 4)) << 32 | u64::from(order.u32(body, 8));

@@ -28,10 +28,10 @@ pub enum CaptureError {
 impl fmt::Display for CaptureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("the file is empty: no packet was captured, or the capture has not been flushed (tcpdump -U)"),
-            Self::NotACapture(first) => write!(f, "not a capture: {}", named(first)),
+            Self::Empty => f.write_str("the file is empty: the capturing program failed or has not written its buffer yet; tcpdump -U writes each packet at once"),
+            Self::NotACapture(first) => write!(f, "not a capture that fullpipe can read: {}", named(first)),
             Self::Version { major, minor } => {
-                write!(f, "pcap version {major}.{minor} is unknown: expected 2.x")
+                write!(f, "the file has the pcap version {major}.{minor}, but fullpipe reads only 2.x")
             }
             Self::Header(why) => write!(f, "the header of the capture is damaged: {why}"),
             Self::Read(error) => write!(f, "cannot read: {error}"),
@@ -44,7 +44,7 @@ impl std::error::Error for CaptureError {}
 impl From<io::Error> for CaptureError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::UnexpectedEof => Self::Header("the compressed file is cut"),
+            io::ErrorKind::UnexpectedEof => Self::Header("the compressed file ends too early"),
             _ => Self::Read(error),
         }
     }
@@ -52,7 +52,7 @@ impl From<io::Error> for CaptureError {
 
 /// Returns the format of a file with these first bytes, and the advice for such a file.
 fn named(first: &[u8]) -> String {
-    const EXPECTED: &str = "expected pcap or pcapng, also inside gzip or zstd";
+    const EXPECTED: &str = "expected pcap or pcapng, uncompressed or compressed with gzip or zstd";
     let known: [(&[u8], &str); 6] = [
         (
             b"snoop\0",
@@ -78,12 +78,17 @@ fn named(first: &[u8]) -> String {
     }
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     if first.len() >= 4 && first.iter().all(is_text) {
-        return format!("it is text; write packets with tcpdump -w FILE; {EXPECTED}");
+        return format!(
+            "a text file; capture with tcpdump -w FILE, which writes packets and not text; {EXPECTED}"
+        );
     }
     let bytes: Vec<_> = first
         .iter()
         .take(4)
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    format!("it begins with the bytes {}; {EXPECTED}", bytes.join(" "))
+    format!(
+        "a file that begins with the bytes {}; {EXPECTED}",
+        bytes.join(" ")
+    )
 }

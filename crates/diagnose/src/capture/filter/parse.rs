@@ -227,7 +227,7 @@ impl<'a> Parser<'a> {
             },
             None if value.parse::<IpAddr>().is_ok() => host(value, which),
             None => refused(format!(
-                "`{value}` is no word of this filter; it knows host, net, port, portrange, src, dst, tcp, ip, ip6, and, or, not, ( and )"
+                "a filter cannot have the word `{value}` here; it can have host, net, port, portrange, src, dst, tcp, ip, ip6, and, or, not, ( and )"
             )),
         }
     }
@@ -265,7 +265,7 @@ fn host(value: &str, which: Which) -> Result<Rule, FilterError> {
     match value.parse::<IpAddr>() {
         Ok(address) => Ok(Rule::Net(which, address, bits_of(address))),
         Err(_) => refused(format!(
-            "expected an address such as 10.0.0.1, not `{value}`: names are not looked up"
+            "expected an address such as 10.0.0.1, not `{value}`: host names are not looked up"
         )),
     }
 }
@@ -273,7 +273,7 @@ fn host(value: &str, which: Which) -> Result<Rule, FilterError> {
 fn port(value: &str) -> Result<u16, FilterError> {
     let wrong = |_| {
         FilterError(format!(
-            "expected a port from 0 to 65535, not `{value}`: names are not looked up"
+            "expected a port from 0 to 65535, not `{value}`: service names are not looked up"
         ))
     };
     value.parse().map_err(wrong)

@@ -61,7 +61,7 @@ fn a_filter_that_is_wrong_says_what_to_write() {
     for (filter, wanted) in [
         ("", "the filter is empty"),
         ("host", "ends where a value is expected"),
-        ("host example.org", "names are not looked up"),
+        ("host example.org", "host names are not looked up"),
         ("port http", "expected a port from 0 to 65535"),
         ("port 70000", "expected a port"),
         ("net 10.0.0.0/33", "expected a network such as 10.0.0.0/8"),
@@ -70,8 +70,11 @@ fn a_filter_that_is_wrong_says_what_to_write() {
         ("(port 80", "a `(` without `)`"),
         ("port 80)", "a `)` without `(`"),
         ("port 80 port 81", "expected `and` or `or` before `port`"),
-        ("tcp[13] & 2 != 0", "`tcp[13]` is no word of this filter"),
-        ("greater 100", "`greater` is no word of this filter"),
+        (
+            "tcp[13] & 2 != 0",
+            "a filter cannot have the word `tcp[13]`",
+        ),
+        ("greater 100", "a filter cannot have the word `greater`"),
         ("port 80 and", "ends where a value is expected"),
     ] {
         let error = filter.parse::<FlowFilter>().expect_err(filter).to_string();

@@ -502,5 +502,8 @@ fn a_damaged_or_cut_recording_is_an_error_with_its_line() {
     let mut unknown = whole.clone();
     unknown.extend(b"{\"t_us\":5,\"rows\":[[77,0,1]]}\n");
     let error = read(&unknown).unwrap_err().to_string();
-    assert_eq!(error, "line 3: a row of an unknown socket");
+    assert_eq!(
+        error,
+        "line 3: values of a socket that no earlier line contains under `new`"
+    );
 }
