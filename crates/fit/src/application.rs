@@ -10,7 +10,7 @@ use crate::{
     plan::{Basis, Plan, micros_value},
 };
 
-/// Size of a write, in bytes, if segments do not show the sizes of the writes.
+/// Size of a write, in bytes, if segments do not show the writes.
 const WRITE: u64 = 16_384;
 /// Largest number of segments of payload in a twin's transfer.
 const SEGMENTS: u64 = 20_000;
@@ -179,7 +179,7 @@ fn writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
         "workload.pause",
         pause,
         Basis::Inferred,
-        "median time from the begin of one burst to the begin of the next",
+        "median time from the start of one burst to the start of the next",
     );
     true
 }

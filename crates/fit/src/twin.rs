@@ -324,7 +324,7 @@ impl CaptureTwin {
                 let gain = (predicted.goodput_mbps / own - 1.0) * 100.0;
                 explained.without_advice(format!(
                     "The best settings that were tried gain {gain:.0} %. Advice from a capture \
-                     needs 10 % plus the error of the simulated goodput."
+                     needs a gain of at least 10 % plus the error of the simulated goodput."
                 ))
             }
             Some(_) | None => explained,
@@ -360,7 +360,7 @@ impl CaptureTwin {
                 account_error * 100.0
             )),
             Verdict::RoundTripDiffers => {
-                missed(format!("The round trips of the simulation differ by {:+.0} %", rtt_error * 100.0))
+                missed(format!("The median round trip of the simulation differs by {:+.0} %", rtt_error * 100.0))
             }
             // Give no advice, because the pause begins at a fixed time in the twin: a setting could
             // seem to help only because the faster transfer ends before the pause.

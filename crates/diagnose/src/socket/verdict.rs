@@ -459,7 +459,7 @@ impl Case<'_> {
             if let (probes @ 1.., Some(most)) = (self.info.probes, self.settings.tcp_retries2) {
                 steps.push(
                     SocketStep::new(format!(
-                        "Unanswered window probes: {probes}. After {most}, the kernel drops the connection."
+                        "Unanswered window probes: {probes}. After {most} unanswered probes, the kernel drops the connection."
                     ))
                     .now(format!("net.ipv4.tcp_retries2 {most}")),
                 );
