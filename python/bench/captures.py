@@ -65,7 +65,7 @@ def main():
     contents = {hashlib.sha256(f.read_bytes()).digest() for f in files if f.stat().st_size < 1e8}
     kernel = len(list(folder.glob("*-kernel.pcapng")))
     print(f"{len(files)} files, {kernel} of the kernel, {sum(sizes) / 1e9:.2f} GB, the largest {max(sizes) / 1e9:.2f} GB; "
-          f"{len(contents)} different contents of those below 100 MB")
+          f"{len(contents)} different contents among the files below 100 MB")
 
 
 if __name__ == "__main__":

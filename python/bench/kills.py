@@ -71,7 +71,7 @@ def killed(cluster, kind, given, out, tasks, dice):
         while driver.poll() is None and len(entries(out)) < share * tasks:
             time.sleep(0.02)
         if driver.poll() is not None:
-            sys.exit(f"{kind}: the driver ended before {share:.0%} of the tasks: give it more")
+            sys.exit(f"{kind}: the driver ended before {share:.0%} of the tasks; give more captures or worlds")
 
     shares = [dice.uniform(place / 3, (place + 0.9) / 3) for place in range(3)]
     wait_for(shares[0])
@@ -119,7 +119,7 @@ def main():
             shutil.rmtree(out)
     cluster.shutdown()
     shutil.rmtree(folder)
-    print("nothing lost, nothing twice" if is_right else "WRONG")
+    print("no task was lost, and none was done twice" if is_right else "WRONG")
     return 0 if is_right else 1
 
 

@@ -74,7 +74,7 @@ fn source(given: &Bound<'_, PyAny>) -> PyResult<Source> {
     match opened.recording() {
         Err(capture) => Ok((name, capture)),
         Ok(_) => {
-            let fix = "this is a recording of fullpipe watch; give it to the command fullpipe why";
+            let fix = "this is a recording of `fullpipe watch`, not a capture; read it with the command `fullpipe why`";
             Err(errors::capture(given.py(), &name, fix))
         }
     }
@@ -154,10 +154,10 @@ impl Answer {
             let fix = match same {
                 Some((_, earlier)) => {
                     format!(
-                        "it is the same as connection {earlier} of another capture; flow={earlier} merges the two captures"
+                        "this connection is also connection {earlier}, of another capture; give flow={earlier} to merge the two captures"
                     )
                 }
-                None => format!("the last connection is number {last}"),
+                None => format!("no connection has this number; the last connection is number {last}"),
             };
             return Err(errors::setting(py, &format!("flow={number}"), fix));
         }
@@ -176,11 +176,11 @@ impl Answer {
     /// the captures have no connection or several.
     pub fn not_one(&self, py: Python<'_>) -> PyErr {
         match self.connections.distinct() {
-            0 if self.is_filtered => errors::setting(py, "filter", "no connection matches it"),
+            0 if self.is_filtered => errors::setting(py, "filter", "no connection matches the filter"),
             0 => {
                 let names = self.captures.iter().map(|capture| capture.name.as_str());
                 let names = names.collect::<Vec<_>>().join(", ");
-                errors::capture(py, &names, "it has no TCP connection")
+                errors::capture(py, &names, "no TCP connection was found")
             }
             count => {
                 let fix = format!("there are {count} connections; choose one with flow=N");
@@ -193,7 +193,7 @@ impl Answer {
     pub fn twin_file(&self, py: Python<'_>) -> PyResult<String> {
         let answer = self.twin.as_ref().ok_or_else(|| {
             match self.is_quick && self.connections.full().is_some() {
-                true => errors::setting(py, "quick", "call why without quick=True"),
+                true => errors::setting(py, "quick", "quick=True fits no experiment; call why without quick=True"),
                 false => self.not_one(py),
             }
         })?;

@@ -29,7 +29,7 @@ pub fn value_text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
         Ok(number) if number.is_finite() => Ok(number.to_string()),
         _ => {
             let given = value.repr()?;
-            let fix = format!("{given} is no text, finite number or truth value");
+            let fix = format!("{given} is refused: give a text, a finite number or a bool");
             Err(errors::setting(value.py(), name, fix))
         }
     }
@@ -92,7 +92,7 @@ pub fn rate(given: &Bound<'_, PyAny>) -> PyResult<u64> {
     } else if let Some(bps) = parse_rate(&given.extract::<String>()?) {
         return Ok(bps);
     }
-    let expected = "expected bit/s, or a rate such as \"100mbit\"";
+    let expected = "expected a number in bit/s, or a text such as \"100mbit\"";
     Err(errors::setting(given.py(), "rate", expected))
 }
 
@@ -106,7 +106,7 @@ pub fn time(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Time> {
         Err(_) => given.extract::<String>()?.parse().ok(),
     };
     found.filter(|time| *time > Time::ZERO).ok_or_else(|| {
-        let expected = "expected seconds, or a time such as \"20ms\"";
+        let expected = "expected a number of seconds above 0, or a text such as \"20ms\"";
         errors::setting(given.py(), name, expected)
     })
 }
@@ -124,6 +124,6 @@ pub fn share(name: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
     match parse_probability(&text) {
         Some(share) if (0.0..1.0).contains(&share) && text.contains('%') => Ok(share),
-        _ => fail("expected a share below 1, or a text such as \"1%\""),
+        _ => fail("expected a probability from 0 to below 1, or a text such as \"1%\""),
     }
 }

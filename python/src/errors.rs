@@ -94,7 +94,7 @@ fn mistakes(py: Python<'_>, first: &Mistake, others: &[Mistake]) -> PyErr {
     };
     let message = match others.len() {
         0 => first.to_string(),
-        more => format!("{first} ({more} more in `others`)"),
+        more => format!("{first} ({more} more in the attribute `others`)"),
     };
     attributes().map_or_else(
         |error| error,
@@ -107,7 +107,7 @@ pub fn catalogue(py: Python<'_>, error: &CatalogueError) -> PyErr {
     let (file, fix) = match error {
         CatalogueError::Mistakes(all) => match all.split_first() {
             Some((first, others)) => return mistakes(py, first, others),
-            None => return PyRuntimeError::new_err("a file is refused without a mistake"),
+            None => return PyRuntimeError::new_err("a file was refused without a reason: this is a bug of fullpipe"),
         },
         CatalogueError::Unknown { name, hint } => (name.clone(), hint.clone()),
         CatalogueError::Unreadable { file, error } => (file.clone(), error.to_string()),

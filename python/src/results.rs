@@ -207,7 +207,7 @@ fn axes(grid: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<Axis>> {
 fn axis(path: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
     let py = values.py();
     if values.is_instance_of::<PyBytes>() {
-        let fix = "give a list of values, or a text; these are bytes";
+        let fix = "these are bytes; give a list of values, or a text";
         return Err(errors::setting(py, path, fix));
     }
     if values.is_instance_of::<PyString>() {
@@ -232,7 +232,7 @@ fn axis(path: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
 impl Results {
     fn observed(&self, py: Python<'_>) -> PyResult<&Run> {
         self.observed.as_ref().ok_or_else(|| {
-            let fix = "run the scenario with observe=True to keep segments and series";
+            let fix = "segments, series, episodes and the page need a run with observe=True";
             errors::setting(py, "observe", fix)
         })
     }

@@ -93,7 +93,7 @@ impl Scenario {
             experiment.rows.retain(|row| row.label == label);
             if experiment.rows.is_empty() {
                 let labels = self.rows().join("`, `");
-                let fix = format!("{} has no such row; there are `{labels}`", self.file.name);
+                let fix = format!("{} has no row with this label; the labels are `{labels}`", self.file.name);
                 return Err(errors::setting(py, &format!("row={label}"), fix));
             }
         }

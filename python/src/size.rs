@@ -87,7 +87,7 @@ fn path(
     match (scenario, rate, rtt) {
         (Some(_), None, None) if loss.is_some() || preset.is_some() => {
             let argument = if loss.is_some() { "loss" } else { "preset" };
-            let fix = "the scenario has its own; change the scenario, or give rate and rtt instead";
+            let fix = "the scenario has a value of its own; change the scenario, or give rate and rtt instead of the scenario";
             Err(errors::setting(py, argument, fix))
         }
         (Some(scenario), None, None) => {
@@ -97,7 +97,7 @@ fn path(
                 .rows
                 .first()
                 .and_then(|row| SizedPath::of(&row.setup));
-            path.ok_or_else(|| errors::setting(py, "scenario", "its path has no rate"))
+            path.ok_or_else(|| errors::setting(py, "scenario", "the path of the scenario has no rate; give rate and rtt instead of the scenario"))
         }
         (None, Some(rate), Some(rtt)) => Ok(SizedPath {
             rate_bps: arguments::rate(rate)?,
@@ -110,7 +110,7 @@ fn path(
                 .map_err(|error| errors::setting(py, "preset", error))?,
         }),
         _ => {
-            let fix = "give rate and rtt, or a scenario";
+            let fix = "give either a scenario, or both rate and rtt";
             Err(errors::setting(py, "scenario", fix))
         }
     }

@@ -116,7 +116,7 @@ pub fn unpickled(columns: Vec<PickledColumn<'_>>) -> PyResult<Table> {
                     .map(|value| value.extract())
                     .collect::<PyResult<_>>()?,
             ),
-            other => return Err(failed(format!("{name}: a table has no columns of {other}"))),
+            other => return Err(failed(format!("{name}: expected a column of Utf8, UInt64 or Float64, not of {other}"))),
         };
         Ok(Column { name, values })
     });

@@ -156,12 +156,12 @@ impl Why {
     #[getter]
     fn verdict(&self) -> String {
         match &self.0.twin {
-            None if self.0.connections.distinct() == 0 => "There is no connection.".to_string(),
+            None if self.0.connections.distinct() == 0 => "The captures have no TCP connection, or none that matches the filter.".to_string(),
             None if self.0.connections.full().is_some() => {
-                "The connection was not explained: call why without quick=True.".to_string()
+                "There is no verdict, because of quick=True: call why without quick=True.".to_string()
             }
             None => {
-                "No connection was explained: choose one with flow=N, without quick.".to_string()
+                "There is no verdict, because there are several connections: choose one with flow=N, without quick=True.".to_string()
             }
             Some(answer) => match answer.explained() {
                 Some(found) => verdict_text(&found.parts, Layout::plain(WIDTH)),

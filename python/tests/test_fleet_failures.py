@@ -120,7 +120,7 @@ def test_a_task_ends_at_its_limit(tmp_path: pathlib.Path) -> None:
     limited = fleet.why_many(long, tmp_path / "out", limit_s=1e-9)
     assert limited.errors == 1
     (row,) = pyarrow.parquet.read_table(tmp_path / "out" / "errors").to_pylist()
-    assert row["error"] == "TimeoutError: not done within 1e-09 s"
+    assert row["error"] == "TimeoutError: not done within the limit of 1e-09 s"
     assert fleet.why_many(long, tmp_path / "out").errors == 0
 
 

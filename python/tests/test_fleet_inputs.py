@@ -94,7 +94,7 @@ def test_a_failed_verdict_counts_and_its_capture_is_no_error_of_the_report(
     assert (totals["errors"], totals["failed_verdicts"]) == (0, 1)
     text = fleet.report(out).html
     assert "Not analysed" not in text
-    assert "Without a verdict, because its simulation failed: 1 connection." in text
+    assert "Without a verdict, because the simulation failed: 1 connection." in text
     empty = tmp_path / "empty.pcap"
     empty.touch()
     assert fleet.why_many(empty, out).errors == 1

@@ -213,7 +213,7 @@ def test_a_packed_dataset_is_whole_or_refused(tmp_path: pathlib.Path) -> None:
     part.write_bytes(whole)
     # A driver that dies between two tables leaves no mark.
     (packed / "packed" / "pack.json").unlink()
-    with pytest.raises(fullpipe.CaptureError, match="not packed to its end"):
+    with pytest.raises(fullpipe.CaptureError, match="packing of this dataset has not finished"):
         fleet.report(packed)
     fleet.pack(dataset, packed)
     assert without_dataset(summaries([str(packed)])) == without_dataset(summaries([str(dataset)]))
@@ -223,10 +223,10 @@ def test_a_packed_dataset_is_whole_or_refused(tmp_path: pathlib.Path) -> None:
         fleet.sweep_many("memory", {"link.loss": ["0%"]}, packed)
     with pytest.raises(fullpipe.CaptureError, match="packed already"):
         fleet.pack(packed, tmp_path / "again")
-    with pytest.raises(fullpipe.CaptureError, match="no tables of why_many"):
+    with pytest.raises(fullpipe.CaptureError, match="no dataset of captures here"):
         fleet.pack(tmp_path, tmp_path / "again")
     fleet.sweep_many("memory", {"link.loss": ["0%"]}, tmp_path / "worlds")
-    with pytest.raises(fullpipe.CaptureError, match="no tables of why_many"):
+    with pytest.raises(fullpipe.CaptureError, match="no dataset of captures here"):
         fleet.pack(tmp_path / "worlds", tmp_path / "again")
     with pytest.raises(fullpipe.SettingError, match="give another folder"):
         fleet.pack(dataset, tmp_path / "worlds")
@@ -320,7 +320,7 @@ def test_a_report_links_to_the_pages_of_connections(
     (tmp_path / "empty.pcap").touch()
     out, folder = str(tmp_path / "dataset"), tmp_path / "report"
     assert main(["why", str(tmp_path / "*.pcap*"), "--out", out, "--explain", "1"]) == 1
-    assert "3 captures: 3 done, 0 kept, 1 errors" in capsys.readouterr().out
+    assert "3 captures: 3 analysed now, 0 in an earlier run, 1 with errors" in capsys.readouterr().out
     lost.unlink()
     assert main(["report", out, "--out", str(folder)]) == 0
     text = (folder / "report.html").read_text(encoding="utf-8")
@@ -378,7 +378,7 @@ def test_unfinished_and_damaged_parts_and_changed_captures(tmp_path: pathlib.Pat
     (row,) = pyarrow.parquet.read_table(tmp_path / "report" / "most_lost.parquet").to_pylist()
     assert "changed or removed" in row["no_page"]
     part.write_bytes(part.read_bytes()[:100])
-    with pytest.raises(fullpipe.CaptureError, match=f"{part.name} is damaged.*delete it and manifest/"):
+    with pytest.raises(fullpipe.CaptureError, match=f"{part.name} is damaged.*delete this part and manifest/"):
         summaries([str(out)])
 
 
@@ -398,6 +398,6 @@ def test_the_needed_value_of_equal_gains_does_not_depend_on_their_order(
 
 
 def test_a_folder_without_a_dataset_is_refused(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(fullpipe.CaptureError, match="no tables"):
+    with pytest.raises(fullpipe.CaptureError, match="no dataset of captures here"):
         fleet.report(tmp_path / "nothing")
     assert main(["report", str(tmp_path / "nothing"), "--out", str(tmp_path / "out")]) == 2

@@ -35,43 +35,43 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     why = commands.add_parser(
         "why",
-        help="analyse captures into a dataset",
+        help="analyse captures and write the results as a dataset",
         epilog="example: fullpipe fleet why 's3://bucket/captures/**/*.pcap.gz' --out dataset --explain 1",
     )
-    why.add_argument("source", nargs="+", help="captures: paths, URIs and patterns")
-    why.add_argument("--out", required=True, help="folder or URI of the dataset")
-    why.add_argument("--workers", type=_whole, default=1, help="processes (default: 1)")
-    why.add_argument("--ray", action="store_true", help="use the Ray cluster")
+    why.add_argument("source", nargs="+", help="captures: paths, URIs of pyarrow.fs, and patterns of both")
+    why.add_argument("--out", required=True, help="folder or URI of the dataset to write")
+    why.add_argument("--workers", type=_whole, default=1, help="number of worker processes (default: 1)")
+    why.add_argument("--ray", action="store_true", help="use the workers of the Ray cluster instead of processes")
     why.add_argument(
         "--explain",
         type=_whole,
         default=0,
         metavar="N",
-        help="connections of each capture that get a verdict (default: 0)",
+        help="number of connections of each capture that get a verdict, those with the most lost time (default: 0)",
     )
     why.add_argument(
         "--rows",
         type=_whole,
         default=10_000,
         metavar="N",
-        help="maximum number of connections of a capture, those with the most lost time (default: 10000)",
+        help="maximum number of connections of each capture in the tables, those with the most lost time (default: 10000)",
     )
-    why.add_argument("--filter", help="connections to read, in tcpdump's words")
+    why.add_argument("--filter", help="read only the connections that match this filter, in tcpdump's words")
     why.add_argument(
         "--preset",
         default="linux",
-        help="system of the hosts, whose words the advice uses (default: linux)",
+        help="operating system of the hosts; the advice names its settings (default: linux)",
     )
     why.add_argument(
         "--limit",
         type=_whole,
         default=3_600,
         metavar="SECONDS",
-        help="time that a capture may take before it is an error (default: 3600)",
+        help="longest time for one capture; a capture that takes longer becomes an error (default: 3600)",
     )
     show = commands.add_parser(
         "report",
-        help="write the page about a dataset, its tables and the pages of outliers",
+        help="write a report of datasets: a page, its tables, and pages about single connections",
         epilog="example: fullpipe fleet report dataset --before dataset-of-last-week --out report",
     )
     show.add_argument("dataset", nargs="+", help="folder or URI of a dataset; several are summed up together")
@@ -86,22 +86,22 @@ def _parser() -> argparse.ArgumentParser:
         type=_whole,
         default=20,
         metavar="N",
-        help="maximum number of pages of outliers; their captures are read again (default: 20)",
+        help="maximum number of pages about single connections (outliers, and those with the most lost time); each page reads its capture again (default: 20)",
     )
     packed = commands.add_parser(
         "pack",
-        help="write a dataset as one file for each table, for reports on many datasets",
+        help="copy a dataset into one file for each table, so that reports on many datasets are fast",
         epilog="example: fullpipe fleet pack rack-1 --out packed/rack-1",
     )
     packed.add_argument("dataset", help="folder or URI of the dataset")
-    packed.add_argument("--out", required=True, help="folder or URI of the packed dataset")
+    packed.add_argument("--out", required=True, help="folder or URI of the packed dataset to write")
     return parser
 
 
 def _whole(text: str) -> int:
     """Returns a whole number from 0 on."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more")
     return int(text)
 
 
@@ -146,7 +146,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except (fullpipe.FullpipeError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(f"{outcome.tasks} captures: {outcome.done} done, {outcome.kept} kept, {outcome.errors} errors")
+    print(f"{outcome.tasks} captures: {outcome.done} analysed now, {outcome.kept} in an earlier run, {outcome.errors} with errors")
     return 1 if outcome.errors else 0
 
 

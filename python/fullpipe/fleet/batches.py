@@ -154,7 +154,7 @@ def _repeat(batches: Batches, batch: List[Task], dataset: Dataset, tell: Tell) -
         if entry is not None:
             tell(task, error_of(entry))
         elif not batches.worker_died(task):
-            error = f"WorkerDied: its worker died {ATTEMPTS} times"
+            error = f"WorkerDied: the worker of this task died {ATTEMPTS} times"
             tell(task, _stored(dataset, task, {}, error))
 
 
@@ -189,7 +189,7 @@ def _stored(
             dataset.store(task, tables, error)
             return error
         except OSError as failed:
-            unwritten = f"{type(failed).__name__}: not written: {failed}"
+            unwritten = f"{type(failed).__name__}: the result was not written: {failed}"
             if attempt + 1 < WRITES:
                 time.sleep(WRITE_AGAIN_S)
     return unwritten

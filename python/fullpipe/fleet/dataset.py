@@ -160,13 +160,13 @@ class Dataset:
             folder = self._path(UNFINISHED, self.run) if self._is_local else self._path(MANIFEST)
             self._make_folder(folder)
         except OSError as error:
-            fix = f"it cannot be written: {error}"
+            fix = f"the dataset cannot be written: {error}"
             raise fullpipe.SettingError(f"{shown(self.out)}: {fix}", setting="out", fix=fix) from error
 
     def refuse(self, folder: str, kind: str) -> None:
         """Raises SettingError if the dataset has a folder that only datasets of `kind` have."""
         if self._listed(folder):
-            fix = f"this dataset is of {kind}; give another folder"
+            fix = f"this folder has a dataset of {kind}; give another folder"
             name = shown(self.out)
             raise fullpipe.SettingError(f"{name}: {fix}", setting="out", fix=fix)
 
@@ -225,7 +225,7 @@ def error_of(entry: Entry) -> Optional[str]:
 
 def partial_error(count: int) -> Optional[str]:
     """Returns the error of a task in which `count` verdicts or combinations of values failed."""
-    return f"{count} of its parts failed" if count else None
+    return f"{count} verdicts or combinations of values failed" if count else None
 
 
 def _is_valid(entry: Entry, task: Task) -> bool:

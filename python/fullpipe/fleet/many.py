@@ -67,7 +67,7 @@ def why_many(
     def task(source: str) -> Tuple[Tuple[str, ...], Task]:
         kind, size, modified = facts_of(source)
         if kind == pyarrow.fs.FileType.Directory:
-            fix = f"this is a folder; its files are '{shown(source).rstrip('/')}/*'"
+            fix = f"this is a folder; give its files, such as '{shown(source).rstrip('/')}/*'"
             raise fullpipe.SettingError(f"{shown(source)}: {fix}", setting="sources", fix=fix)
         place = place_of(source)
         return place, CaptureTask(source, size, modified, options, place, limit_s)
@@ -75,7 +75,7 @@ def why_many(
     dataset = Dataset(absolute(out))
     dataset.refuse(OF_SWEEPS, "sweeps")
     if is_packed(dataset.out):
-        fix = "this dataset is of packed captures; give another folder"
+        fix = "this folder has a packed dataset; give another folder"
         raise fullpipe.SettingError(f"{shown(dataset.out)}: {fix}", setting="out", fix=fix)
     # Two names of one file, such as two spellings of a URI, are one capture.
     names = expand(sources)
@@ -132,7 +132,7 @@ def _refuse_below(least: int, **numbers: int) -> None:
     """Raises SettingError for a number below `least`."""
     for name, number in numbers.items():
         if number < least:
-            fix = f"expected a number from {least} on"
+            fix = f"expected a number, {least} or more"
             raise fullpipe.SettingError(f"{name}={number}: {fix}", setting=f"{name}={number}", fix=fix)
 
 

@@ -76,16 +76,16 @@ def _page(dataset: str, source: str, number: int) -> fullpipe.Page:
     """Returns the page of a connection; with its verdict if its dataset has verdicts."""
     entry = Dataset(dataset).entry(CaptureTask(source, 0, 0, ()).key)
     if entry is None:
-        fix = "the dataset has no entry of the capture"
+        fix = "the dataset has no entry for this capture; run `fullpipe fleet why` again"
         if is_packed(dataset):
-            fix = "its dataset is packed; make a report of the dataset from which it was packed"
+            fix = "the dataset is packed, so it has no pages of connections; make a report of the dataset from which it was packed"
         raise fullpipe.CaptureError(fix, file=source, fix=fix)
     options: Dict[str, Any] = dict(entry["stamp"][-1])
     explained = options.pop("explain")
     filesystem, path = filesystem_of(source)
     info = filesystem.get_file_info(path)
     if [info.size or 0, info.mtime_ns or 0] != entry["stamp"][2:4]:
-        fix = "the capture was changed or removed after it was analysed"
+        fix = "the capture was changed or removed after its analysis; run `fullpipe fleet why` again"
         raise fullpipe.CaptureError(fix, file=source, fix=fix)
     with local(source) as path:
         answer = fullpipe.why(path, flow=number, quick=not explained, **options)

@@ -35,14 +35,14 @@ def pack(dataset: Path, out: Path) -> None:
     source, target = absolute(dataset), absolute(out)
     keys = finished(source)
     if keys is None or not (paths_of(source, "captures", keys) or paths_of(source, "errors", keys)):
-        fix = "it is packed already" if is_packed(source) else "no tables of why_many here"
+        fix = "this dataset is packed already" if is_packed(source) else "no dataset of captures here; write one with `fullpipe fleet why`"
         raise fullpipe.CaptureError(f"{shown(source)}: {fix}", file=source, fix=fix)
     if is_inside(target, source):
         fix = "the packed dataset needs a folder outside of the dataset"
         raise fullpipe.SettingError(f"{shown(target)}: {fix}", setting="out", fix=fix)
     filesystem, root = filesystem_of(target)
     if filesystem.get_file_info(posixpath.join(root, MANIFEST)).type != pyarrow.fs.FileType.NotFound:
-        fix = f"this folder has a {MANIFEST}, so it is no packed dataset; give another folder"
+        fix = f"this folder has a {MANIFEST}, so its dataset is not a packed one; give another folder"
         raise fullpipe.SettingError(f"{shown(target)}: {fix}", setting="out", fix=fix)
     # A dataset that was packed here before stays whole until all of the new one is written.
     for name in COLUMNS:

@@ -40,7 +40,7 @@ def finished(dataset: str) -> Optional[Set[str]]:
     if not keys and not is_packed(dataset):
         paths = [posixpath.join(root, name, f"{PACKED}.parquet") for name in COLUMNS]
         if any(info.type == pyarrow.fs.FileType.File for info in filesystem.get_file_info(paths)):
-            fix = "it was not packed to its end; run `fullpipe fleet pack` again"
+            fix = "the packing of this dataset has not finished; run `fullpipe fleet pack` again"
             raise fullpipe.CaptureError(f"{shown(dataset)}: {fix}", file=dataset, fix=fix)
     return keys or None
 
@@ -119,7 +119,7 @@ def _damaged(dataset: str, parts: "pyarrow.dataset.Dataset") -> Optional[fullpip
 def damaged(dataset: str, path: str, error: Exception) -> fullpipe.CaptureError:
     """Returns the error for a part that cannot be read."""
     key = _key(path)
-    fix = f"delete it and {MANIFEST}/{key}.json, and run `fullpipe fleet why` again"
+    fix = f"delete this part and {MANIFEST}/{key}.json, and run `fullpipe fleet why` again"
     if key == PACKED:
         fix = "run `fullpipe fleet pack` again"
     text = f"{shown(dataset)}: the part {path} is damaged ({error}); {fix}"

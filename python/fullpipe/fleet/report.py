@@ -36,7 +36,7 @@ def report(
     `out` there are none.
     """
     if pages < 0:
-        fix = "expected a number from 0 on"
+        fix = "expected a number, 0 or more"
         raise fullpipe.SettingError(f"pages={pages}: {fix}", setting="pages", fix=fix)
     names = _names("dataset", dataset)
     earlier = [] if before is None else _names("before", before)

@@ -46,16 +46,18 @@ NOTES = """
 <h2>Terms</h2>
 <p><b>Lost time</b>: the time in which a sender had something to send and the path was not full.
 Connections run at the same time, so the sum may exceed the time of the capture.
-<b>Lost payload</b>: what a connection would carry in its lost time at the goodput of its other time.</p>
+<b>Lost payload</b>: the payload that a connection would carry in its lost time, at
+the goodput of the rest of its lifetime.</p>
 <p><b>Path</b>: the networks of sender and receiver, /24 of IPv4 and /48 of IPv6.
-<b>Port</b>: the smaller one of the two.
-<b>Setting</b>: the setting that the verdict of a connection changes; several that it changes
-together are one change, with + between their names.</p>
-<p><b>Saved</b>: the time of the connections less the time that the simulation predicts after the
-change. <b>Saved at least</b> takes the lowest goodput of the simulated seeds. A connection is
-<b>sure</b> if its limit was found with high confidence and it saves time with that lowest goodput.</p>
-<p><b>Outlier</b>: a goodput below a quarter of the median of at least five connections of the same
-path and port, with at least a quarter of their median payload.</p>
+<b>Port</b>: the smaller of the two port numbers of a connection.
+<b>Setting</b>: the setting that the verdict of a connection changes. Settings that one verdict changes
+together are one row, with + between their names.</p>
+<p><b>Saved</b>: the lifetime of the connections less the lifetime that the simulation predicts after the
+change. <b>Saved at least</b> uses the lowest predicted goodput of the seeds (repeated simulations). A connection is
+<b>sure</b> if its limit was found with high confidence and the change saves time even with that
+lowest goodput.</p>
+<p><b>Outlier</b>: a connection with a goodput below a quarter of the median of its path and port, and
+a payload of at least a quarter of their median payload. The path and port have at least five connections.</p>
 """
 
 # Headings that differ from the name of the column without its unit.
@@ -75,7 +77,7 @@ HEADINGS = {
     "saved_least_s": "saved at least",
     "median_times_as_fast": "times as fast, median",
     "least_times_as_fast": "times as fast, least",
-    "needed": "needed value that saves most",
+    "needed": "needed value that saves the most time",
     "needed_values": "different needed values",
     "lost_share": "lost share of time",
     "lost_bytes": "lost payload",
@@ -121,20 +123,20 @@ def _summary(sums: Dict[str, pyarrow.Table]) -> str:
         best = changes[0]
         lines.append(
             f"The change with the largest predicted gain is <b>{html.escape(best['setting'])}</b>: "
-            f"{value_text('saved_s', best['saved_s'])} less on {_count(best['connections'], 'connection')}."
+            f"it saves {value_text('saved_s', best['saved_s'])} on {_count(best['connections'], 'connection')}."
         )
     lines.append(
         f"{totals['explained_connections']:,} of {_count(totals['connections'], 'connection')} have a "
-        f"verdict; they have {value_text('lost_s', totals['explained_lost_s'] or 0.0)} of the lost time."
+        f"verdict; these have {value_text('lost_s', totals['explained_lost_s'] or 0.0)} of the lost time."
     )
     for name, text in (
-        ("partial_captures", "Cut or damaged, so that sums are partial"),
+        ("partial_captures", "Cut or damaged, so counted only in part"),
         ("errors", "Not analysed, so not counted"),
     ):
         if totals[name]:
             lines.append(f"{text}: {_count(totals[name], 'capture')}.")
     for name, text in (
-        ("failed_verdicts", "Without a verdict, because its simulation failed"),
+        ("failed_verdicts", "Without a verdict, because the simulation failed"),
         ("left_out_connections", "Not counted, because their capture has more connections than `why --rows` allows"),
         ("repeated_connections", "Counted once, although a second capture shows them"),
     ):

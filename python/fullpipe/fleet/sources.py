@@ -90,9 +90,9 @@ def _refuse_unreadable(path: str) -> None:
     """Raises ReadError for a path that no table can hold, or that would block its reader."""
     name, fix = printable(path), ""
     if name != path:
-        fix = "its name is not UTF-8; rename the file"
+        fix = "the name of the file is not UTF-8; rename the file"
     elif os.path.exists(path) and not os.path.isfile(path):
-        fix = "this is not a regular file"
+        fix = "this is not a regular file; copy the capture to one"
     if fix:
         raise fullpipe.ReadError(f"{name}: {fix}", file=name, fix=fix)
 
@@ -141,7 +141,7 @@ def _files_of_uri(uri: str) -> List[str]:
     if fixed is None:
         return [uri]
     if fixed == 0 and parts[0]:
-        fix = "the bucket or host of a URI cannot be a pattern"
+        fix = "the bucket or host of a URI cannot be a pattern; write its full name"
         raise fullpipe.SettingError(f"{shown(uri)}: {fix}", setting="sources", fix=fix)
     base = name[:begin] + "/".join(parts[:fixed])
     filesystem, folder = filesystem_of((base or "/") + mark + options)

@@ -287,7 +287,7 @@ def _load(connection: Any, dataset: str, place: int) -> None:
         with reading(connection, dataset, parts):
             connection.execute(f"{verb} select *, {place} as place from parts")
     if is_empty:
-        fix = "no tables of why_many here"
+        fix = "no dataset of captures here; write one with `fullpipe fleet why`"
         raise fullpipe.CaptureError(f"{shown(dataset)}: {fix}", file=dataset, fix=fix)
 
 

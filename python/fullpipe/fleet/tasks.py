@@ -263,7 +263,7 @@ def _limit(seconds: Optional[float]) -> Optional[Callable[[float], None]]:
 
     def look(_: float) -> None:
         if time.monotonic() > end:
-            raise TimeoutError(f"not done within {seconds:g} s")
+            raise TimeoutError(f"not done within the limit of {seconds:g} s")
 
     return look
 
