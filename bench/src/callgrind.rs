@@ -73,7 +73,10 @@ impl Running {
         let done = String::from_utf8_lossy(&output.stdout);
         Ok(Recording {
             file: self.file,
-            units: done.trim().parse().context("reading the units done")?,
+            units: done
+                .trim()
+                .parse()
+                .context("reading the number of units that the run printed")?,
         })
     }
 }

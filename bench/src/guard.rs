@@ -106,9 +106,14 @@ pub fn check() -> Result<()> {
         let name = case.name();
         let figure = committed.get(name.as_str());
         let figure: f64 = figure
-            .with_context(|| format!("{} has no figure for {name}", file().display()))?
+            .with_context(|| {
+                format!(
+                    "{} has no figure for {name}; run `cargo xtask bench guard --update`",
+                    file().display()
+                )
+            })?
             .parse()
-            .with_context(|| format!("the figure for {name}"))?;
+            .with_context(|| format!("the figure for {name} is not a number"))?;
         let counted = callgrind::instructions(StackName::Fullpipe, case)?;
         println!(
             "{name}: {counted:.0} instructions for one {}, {:+.1} % of the committed {figure:.0}",
@@ -128,7 +133,7 @@ pub fn check() -> Result<()> {
 fn report(over: &[String], under: &[String], rustc: Option<&str>) -> Result<()> {
     if !under.is_empty() {
         println!(
-            "lower the figures of {}: `cargo xtask bench guard --update`",
+            "the counts of {} fell: lower the committed figures with `cargo xtask bench guard --update`",
             under.join(", ")
         );
     }
@@ -136,9 +141,9 @@ fn report(over: &[String], under: &[String], rustc: Option<&str>) -> Result<()> 
         return Ok(());
     }
     bail!(
-        "more than {TOLERANCE} % over the committed figure: {}. See `cargo xtask bench \
-         callgrind --profile CASE`; if the cost is justified, `cargo xtask bench guard \
-         --update`. The figures were counted with {}, this is {}.",
+        "more instructions than the committed figure, by over {TOLERANCE} %: {}. To find the cost, run \
+         `cargo xtask bench callgrind --profile CASE`; if the cost is justified, run \
+         `cargo xtask bench guard --update`. The committed figures were counted with {}; this compiler is {}.",
         over.join(", "),
         rustc.unwrap_or("an unknown compiler").trim_matches('"'),
         rustc_version()?

@@ -54,7 +54,10 @@ impl<S: Stack> Hosts<S> {
             return;
         }
         self.silent += 1;
-        assert!(self.silent < STALLED, "no frame for {STALLED} turns");
+        assert!(
+            self.silent < STALLED,
+            "the transfer stalled: no frame in {STALLED} turns"
+        );
         if let Some(next) = self.stack.next_timeout() {
             self.now = self.now.max(next);
         }

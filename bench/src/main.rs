@@ -75,7 +75,7 @@ Examples:
   cargo xtask bench guard               compare
   cargo xtask bench guard --update      write new figures")]
     Guard {
-        /// Write the figures that are counted
+        /// Write the counted figures to bench/instructions.toml instead of comparing
         #[arg(long)]
         update: bool,
     },
@@ -95,7 +95,7 @@ Examples:
         stack: StackName,
         /// Case to run
         case: Case,
-        /// Segments, transactions, connections or datagrams
+        /// Number of segments, transactions, connections or datagrams (the unit of the case)
         units: u64,
     },
 }

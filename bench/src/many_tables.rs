@@ -74,7 +74,7 @@ pub fn print(many: Many, arguments: &ManyArguments) -> Result<()> {
     let name = arguments.stack.name();
     ensure!(
         arguments.stack.has_many_connections(),
-        "{name} has few connections"
+        "{name} supports only few connections; give another --stack"
     );
     let numbers = match arguments.connections.as_slice() {
         [] => many.default_numbers(),

@@ -165,14 +165,14 @@ impl Host {
         let now = self.clock.now();
         let pool = self.stack.pool();
         println!(
-            "pool: {} blocks of {} free, fewest {}",
+            "pool: {} blocks of {} free, fewest free {}",
             pool.free_blocks(),
             pool.block_count(),
             self.least_free,
         );
         let counters = self.stack.counters();
         println!(
-            "awake: {} ms, {} packets in, {} out",
+            "awake: {} ms, {} packets in, {} packets out",
             (now.since(Instant::ZERO) - self.asleep).as_millis(),
             counters.mib.ip_in_receives,
             counters.mib.ip_out_requests,

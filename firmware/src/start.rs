@@ -60,7 +60,7 @@ extern "C" fn on_fault(frame: *const u32, exception: u32) -> ! {
     // of the instruction. If the stack itself is gone, this read faults and the processor locks
     // up, which also ends the emulation.
     let at = unsafe { frame.add(6).read_volatile() };
-    println!("fault: exception {exception} at {at:#010x}");
+    println!("fault: exception {exception} at the instruction at {at:#010x}");
     semihosting::exit(false)
 }
 

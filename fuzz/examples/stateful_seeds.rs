@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     }
     let mut numbers = std::env::args().skip(1).map(|text| text.parse::<u64>());
     let (Some(Ok(first)), Some(Ok(last))) = (numbers.next(), numbers.next()) else {
-        eprintln!("usage: stateful_seeds FIRST LAST [FOLDER], or FILE");
+        eprintln!("usage: stateful_seeds FIRST LAST [FOLDER], or stateful_seeds FILE");
         return ExitCode::from(2);
     };
     if let Some(folder) = std::env::args().nth(3) {
@@ -33,11 +33,11 @@ fn main() -> ExitCode {
     for seed in first..=last {
         let script = stateful::script_of(seed);
         if catch_unwind(|| stateful::live(&script)).is_err() {
-            eprintln!("seed {seed} breaks a rule");
+            eprintln!("seed {seed} fails a check, as printed above");
             broken += 1;
         }
     }
-    println!("{broken} of {} seeds break a rule", last + 1 - first);
+    println!("{broken} of {} seeds fail a check", last + 1 - first);
     match broken {
         0 => ExitCode::SUCCESS,
         1.. => ExitCode::FAILURE,

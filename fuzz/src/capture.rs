@@ -68,7 +68,10 @@ fn accounts() -> Accounts<impl FnMut(&FlowKey) -> ConnectionObserver> {
 
 impl<N: FnMut(&FlowKey) -> ConnectionObserver> Accounts<N> {
     fn take(&mut self, key: FlowKey, segment: &Segment) {
-        assert!(segment.at_ns >= self.at_ns, "times do not decrease");
+        assert!(
+            segment.at_ns >= self.at_ns,
+            "the times of segments may not decrease"
+        );
         self.at_ns = segment.at_ns;
         self.table.on_segment(key, segment, |flow| {
             assert!(

@@ -78,7 +78,9 @@ impl Wire {
                     Icmpv4Message::parse(payload, ChecksumPolicy::Verify).expect("sound ICMP");
                 }
                 Protocol::Icmpv6 => panic!("ICMPv6 over IPv4"),
-                Protocol::Other(number) => panic!("nobody asked to send protocol {number}"),
+                Protocol::Other(number) => panic!(
+                    "the stack sent a packet of protocol {number}, which it has no reason to send"
+                ),
             }
         }
         self.packet[..packet.len()].copy_from_slice(packet);
@@ -107,7 +109,9 @@ impl Device for Wire {
             EtherType::Arp => {
                 ArpPacket::parse(payload).expect("a sound ARP packet");
             }
-            EtherType::Ipv6 | EtherType::Other(_) => panic!("nobody asked to send {header:?}"),
+            EtherType::Ipv6 | EtherType::Other(_) => {
+                panic!("the stack sent a frame that is neither IPv4 nor ARP: {header:?}")
+            }
         }
     }
 }

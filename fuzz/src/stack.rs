@@ -43,7 +43,7 @@ pub fn live(bytes: &[u8]) {
     });
     assert_eq!(
         allocations.count_total, 0,
-        "the stack allocated after construction"
+        "the stack allocated memory after its construction"
     );
     host.check_all_returned();
 }
@@ -234,7 +234,7 @@ impl Host {
                 self.connections[place] = None;
                 stack.tcp_abort(id, now).expect("the handle was held");
             }
-            other => unreachable!("{other} is no call on a connection"),
+            other => unreachable!("{other} is not the number of a call on a connection"),
         }
     }
 
@@ -265,11 +265,11 @@ impl Host {
     }
 
     fn check_all_returned(&self) {
-        assert_eq!(self.stack.next_timeout(), None, "nothing is left to do");
+        assert_eq!(self.stack.next_timeout(), None, "a timer is left");
         assert_eq!(
             self.stack.tcp_counts(),
             (0, 0, 0),
-            "connections, handshakes, time-waits"
+            "connections, handshakes or TIME-WAIT entries remain"
         );
         let pool = self.stack.pool();
         for holder in Holder::ALL {
@@ -278,8 +278,8 @@ impl Host {
         assert_eq!(
             pool.free_blocks(),
             pool.block_count(),
-            "every block is back"
+            "blocks remain in use"
         );
-        assert_eq!(pool.promised(), 0, "nothing is promised to anybody");
+        assert_eq!(pool.promised(), 0, "reserved blocks remain");
     }
 }

@@ -13,7 +13,7 @@ class FullpipeError(Exception):
 class ScenarioError(FullpipeError):
     """A scenario was refused.
 
-    file: name of the file. line and column: place of the mistake, from 1; 0 if it has none.
+    file: name of the file. line and column: place of the mistake, from 1; 0 if the mistake has no place.
     key: the key with the mistake. fix: the mistake and its fix. others: further mistakes as text.
     """
 
@@ -50,7 +50,7 @@ class SettingError(FullpipeError, ValueError):
 
 
 class CaptureError(FullpipeError):
-    """A file is no capture, or no experiment behaves like its connection.
+    """A file is no capture, or no experiment behaves like the connection of the capture.
 
     file: name of the capture. fix: the reason.
     """
@@ -62,7 +62,7 @@ class CaptureError(FullpipeError):
 
 
 class ReadError(CaptureError, OSError):
-    """A capture could not be opened or read. The capture itself may be good.
+    """A capture could not be opened or read. The capture itself may be valid.
 
     errno: number of the operating system's error, such as `errno.ENOENT`; None without one.
     """

@@ -157,7 +157,9 @@ impl Answer {
                         "this connection is also connection {earlier}, of another capture; give flow={earlier} to merge the two captures"
                     )
                 }
-                None => format!("no connection has this number; the last connection is number {last}"),
+                None => {
+                    format!("no connection has this number; the last connection is number {last}")
+                }
             };
             return Err(errors::setting(py, &format!("flow={number}"), fix));
         }
@@ -176,7 +178,9 @@ impl Answer {
     /// the captures have no connection or several.
     pub fn not_one(&self, py: Python<'_>) -> PyErr {
         match self.connections.distinct() {
-            0 if self.is_filtered => errors::setting(py, "filter", "no connection matches the filter"),
+            0 if self.is_filtered => {
+                errors::setting(py, "filter", "no connection matches the filter")
+            }
             0 => {
                 let names = self.captures.iter().map(|capture| capture.name.as_str());
                 let names = names.collect::<Vec<_>>().join(", ");
@@ -193,7 +197,11 @@ impl Answer {
     pub fn twin_file(&self, py: Python<'_>) -> PyResult<String> {
         let answer = self.twin.as_ref().ok_or_else(|| {
             match self.is_quick && self.connections.full().is_some() {
-                true => errors::setting(py, "quick", "quick=True fits no experiment; call why without quick=True"),
+                true => errors::setting(
+                    py,
+                    "quick",
+                    "quick=True fits no experiment; call why without quick=True",
+                ),
                 false => self.not_one(py),
             }
         })?;

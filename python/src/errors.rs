@@ -107,7 +107,11 @@ pub fn catalogue(py: Python<'_>, error: &CatalogueError) -> PyErr {
     let (file, fix) = match error {
         CatalogueError::Mistakes(all) => match all.split_first() {
             Some((first, others)) => return mistakes(py, first, others),
-            None => return PyRuntimeError::new_err("a file was refused without a reason: this is a bug of fullpipe"),
+            None => {
+                return PyRuntimeError::new_err(
+                    "a file was refused without a reason: this is a bug of fullpipe",
+                );
+            }
         },
         CatalogueError::Unknown { name, hint } => (name.clone(), hint.clone()),
         CatalogueError::Unreadable { file, error } => (file.clone(), error.to_string()),

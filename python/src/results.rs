@@ -103,11 +103,14 @@ impl<'a, 'py> Request<'a, 'py> {
 
 /// Runs every row of a scenario, without explanations.
 ///
-/// scenario: a Scenario, TOML text, a path, or the name of a built-in experiment.
-/// settings: values by name, as `--set` of the command takes them.
-/// row: label of the only row to run. seeds: number of seeds of each row; with several, results are
-/// medians. seed: the first of them. observe: keep segments and series of the first seed.
-/// progress: True for a tqdm bar, or a function of the finished share.
+/// scenario: a Scenario, TOML text, a path, or the name of a built-in experiment. settings: values
+/// by name, as `--set` of the command takes them; a number has no unit, so a time or a rate is a
+/// text such as "20ms". row: label of the only row to run. seeds: number of runs of each row, each
+/// with another seed, at least 1; with several, results are medians. seed: the first seed. observe:
+/// keeps segments, series and episodes of the first seed. progress: True for a tqdm bar, or a
+/// function of the finished share (0 to 1).
+///
+/// Raises ScenarioError for a wrong scenario, SettingError for a wrong setting or argument.
 #[pyfunction]
 #[pyo3(signature = (scenario, settings=None, seeds=None, *, row=None, seed=1, observe=false, progress=None))]
 pub fn run(
@@ -160,8 +163,8 @@ pub fn explain(
 ///
 /// grid: values by setting. Values are a list, or a text such as "4K..1M*2" or "10ms..50ms+10ms".
 /// The first setting changes slowest. Each swept setting is a column of `rows`, with its unit in
-/// the name. workers: the maximum number of worlds that run at the same time; None for one per
-/// processor. The other arguments are those of `run`; explain=True adds verdicts.
+/// the name. workers: the maximum number of simulations that run at the same time; None for one per
+/// processor. explain: adds verdicts. The other arguments are those of `run`.
 #[pyfunction]
 #[pyo3(signature = (scenario, grid, settings=None, seeds=None, *, row=None, seed=1, explain=false, workers=None, progress=None))]
 // Allow many arguments: each is a keyword of the Python function.
@@ -191,8 +194,9 @@ pub fn sweep(
     request.run()
 }
 
-/// Returns the values of each setting of a grid as texts, in order. A text such as "4K..1M*2" becomes
-/// its values.
+/// Returns the values of each setting of a grid as texts, in order.
+///
+/// A text such as "4K..1M*2" becomes its values.
 #[pyfunction]
 pub fn grid_values(grid: &Bound<'_, PyMapping>) -> PyResult<Vec<(String, Vec<String>)>> {
     let axes = axes(Some(grid))?.into_iter();

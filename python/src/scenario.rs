@@ -93,7 +93,10 @@ impl Scenario {
             experiment.rows.retain(|row| row.label == label);
             if experiment.rows.is_empty() {
                 let labels = self.rows().join("`, `");
-                let fix = format!("{} has no row with this label; the labels are `{labels}`", self.file.name);
+                let fix = format!(
+                    "{} has no row with this label; the labels are `{labels}`",
+                    self.file.name
+                );
                 return Err(errors::setting(py, &format!("row={label}"), fix));
             }
         }
@@ -114,7 +117,8 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads an experiment: a path, the name of a built-in experiment, or TOML text (several lines).
+    /// Reads an experiment: a path, the name of a built-in experiment, or TOML text (several
+    /// lines).
     ///
     /// Raises ScenarioError with file, line, column and fix.
     #[staticmethod]
@@ -124,7 +128,8 @@ impl Scenario {
 
     /// Fits an experiment to one connection of a capture.
     ///
-    /// Raises CaptureError if no experiment behaves like the connection.
+    /// The arguments are those of `why`. Raises CaptureError if no experiment behaves like the
+    /// connection.
     #[staticmethod]
     #[pyo3(signature = (source, *, flow=None, filter=None, preset="linux", progress=None))]
     fn from_capture(
@@ -148,9 +153,12 @@ impl Scenario {
 
     /// Describes one transfer between a host with a preset and a stock Linux.
     ///
-    /// rate: bit/s, or text such as "100mbit". rtt: seconds, or text such as "20ms", of the idle
-    /// path. loss: probability that a frame with payload is lost. direction: "send" or "receive",
-    /// seen from the host. size_bytes or duration end the transfer.
+    /// rate: bit/s, or text such as "100mbit". rtt: round-trip time of the idle path, in seconds,
+    /// or text such as "20ms". loss: probability below 1 that a frame with payload is lost.
+    /// direction: "send" if the host with the preset sends, "receive" if it receives. queue: queue
+    /// of the link, such as "50 packets". congestion: congestion control of the sender. size_bytes
+    /// or duration (seconds, or text such as "20ms"): the payload or the time after which the
+    /// transfer ends; give at most one of the two.
     #[staticmethod]
     #[pyo3(signature = (rate, rtt, *, loss=None, preset="default", direction="send", settings=None,
         queue=None, congestion=None, size_bytes=None, duration=None))]

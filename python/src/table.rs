@@ -24,7 +24,8 @@ const SHOWN: usize = 20;
 /// A table of named columns, each with one Arrow type: utf8, uint64 or float64.
 ///
 /// Anything that takes Arrow data takes a table without a copy: `polars.DataFrame(table)`,
-/// `pyarrow.table(table)`, or DuckDB by the variable's name. Names end in their unit.
+/// `pyarrow.table(table)`, or DuckDB by the name of the variable. If a column has a unit, its name
+/// ends in the unit.
 #[pyclass(frozen, module = "fullpipe")]
 pub struct Table {
     batch: RecordBatch,
@@ -116,7 +117,11 @@ pub fn unpickled(columns: Vec<PickledColumn<'_>>) -> PyResult<Table> {
                     .map(|value| value.extract())
                     .collect::<PyResult<_>>()?,
             ),
-            other => return Err(failed(format!("{name}: expected a column of Utf8, UInt64 or Float64, not of {other}"))),
+            other => {
+                return Err(failed(format!(
+                    "{name}: expected a column of Utf8, UInt64 or Float64, not of {other}"
+                )));
+            }
         };
         Ok(Column { name, values })
     });
@@ -204,7 +209,7 @@ impl Table {
         Ok(rows)
     }
 
-    /// Returns the values of one column as a list of plain Python values.
+    /// Returns the values of one column as a list of plain Python values; a missing value is None.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let schema = self.batch.schema();
         let column = schema.index_of(name).map_err(|_| {
@@ -218,7 +223,7 @@ impl Table {
         Ok(values)
     }
 
-    /// Returns the table as a `pyarrow.Table`.
+    /// Returns the table as a `pyarrow.Table`, without a copy.
     fn to_arrow<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         py.import("pyarrow")?.call_method1("table", (slf,))

@@ -23,22 +23,24 @@ const WIDTH: usize = 100;
 
 /// Connections and accounts of captures, and everything about one connection.
 ///
-/// `connections` and `accounts` have every connection (at most `rows`). `segments`, `limits`,
-/// `episodes`, `series` and `verdicts` are about one connection: the only one, or number `flow`.
-/// Their times are nanoseconds from the connection's first segment.
+/// `connections` and `accounts` (seconds and bytes of each limit) have every connection, but at
+/// most `rows`. `segments`, `limits`, `episodes`, `series` and `verdicts` are about one connection:
+/// the only one, or number `flow`. Their times are nanoseconds from the first segment of the
+/// connection.
 #[pyclass(frozen, module = "fullpipe")]
 pub struct Why(Answer);
 
 /// Reads captures and finds what limits their connections.
 ///
 /// source: a path, the bytes of a capture, or a list of them (two captures of one connection are
-/// merged). Formats: pcap and pcapng, plain or inside gzip or zstd.
-/// flow: number of the connection to explain; default: the only one. filter: connections to read,
-/// in tcpdump's words. preset: system of the hosts, whose words the advice uses. quick: only the
-/// account (seconds and bytes of each limit), without a simulation and a verdict. rows: the maximum
-/// number of connections in the tables; those with the most lost time are kept. progress: True for a tqdm bar, or a function of the finished share.
+/// merged). Formats: pcap and pcapng, plain or inside gzip or zstd. flow: number of the connection
+/// to explain, from 1; default: the only connection. filter: reads only the connections that match,
+/// in tcpdump's words. preset: operating system of the hosts; the advice names its settings. quick:
+/// finds only the account (seconds and bytes of each limit), without a simulation and a verdict.
+/// rows: the maximum number of connections in the tables; those with the most lost time are kept.
+/// progress: True for a tqdm bar, or a function of the finished share (0 to 1).
 ///
-/// Raises CaptureError for a file that is no capture, ReadError for one that cannot be opened or
+/// Raises CaptureError for a file that is no capture, ReadError for a file that cannot be opened or
 /// read, SettingError for a wrong argument.
 #[pyfunction]
 #[pyo3(signature = (source, *, flow=None, filter=None, preset="linux", quick=false, rows=10_000, progress=None))]

@@ -22,7 +22,7 @@ Examples:
   cargo xtask bench -p fullpipe idle    one crate's benchmarks whose name contains `idle`
   cargo xtask bench page                frames per second of the page (Chromium)
   cargo xtask bench kernel              fullpipe and the kernel over the same lossy link (root)
-  cargo xtask bench kernel -- --help    options of that benchmark
+  cargo xtask bench kernel -- --help    options of the kernel benchmark
   cargo xtask bench stacks              CPU time of fullpipe beside other stacks
   cargo xtask bench stacks --help       cases and options
   cargo xtask bench callgrind           instructions of the same transfers (valgrind)
@@ -38,7 +38,7 @@ pub struct BenchArguments {
     package: Option<String>,
     /// Only benchmarks whose name contains this
     filter: Option<String>,
-    /// Arguments for the benchmark itself
+    /// Arguments that the benchmark itself parses
     #[arg(last = true)]
     more: Vec<String>,
 }
@@ -110,7 +110,7 @@ impl BesideStacks {
                         .args(["--features", "lwip"])
                         .env("LWIP_SOURCE", source);
                 }
-                Err(error) => eprintln!("without lwIP: {error:#}"),
+                Err(error) => eprintln!("measuring without lwIP: {error:#}"),
             },
         }
         let status = command

@@ -34,7 +34,7 @@ pub fn source() -> Result<PathBuf> {
     eprintln!("fetching lwIP's source with apt");
     apt(&folder, &["update"])?;
     apt(&folder, &["source", "lwip"])?;
-    unpacked(&folder).context("apt unpacked no source")
+    unpacked(&folder).context("apt unpacked no folder lwip-… with the source")
 }
 
 /// Returns the folder of an unpacked source package.

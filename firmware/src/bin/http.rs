@@ -23,7 +23,7 @@ extern "C" fn main() -> ! {
     match Options::parse(semihosting::command_line(&mut line)) {
         Ok(options) => semihosting::exit(run(&options, clock)),
         Err(word) => {
-            println!("not understood: {word}");
+            println!("unknown option, or wrong value: {word}");
             semihosting::exit(false)
         }
     }

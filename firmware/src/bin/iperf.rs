@@ -29,7 +29,7 @@ extern "C" fn main() -> ! {
     match Options::parse(line) {
         Ok(options) => semihosting::exit(run(&options, clock)),
         Err(word) => {
-            println!("not understood: {word}");
+            println!("unknown option, or wrong value: {word}");
             semihosting::exit(false)
         }
     }

@@ -44,7 +44,7 @@ impl World {
             (14, Some(at)) => self.let_go(at, false),
             (15, Some(at)) => self.let_go(at, call & 16 != 0),
             (_, None) => self.quiet(|stack, _| while stack.next_event().is_some() {}),
-            (16.., Some(_)) => unreachable!("it is a remainder of 16"),
+            (16.., Some(_)) => unreachable!("a remainder of 16 is below 16"),
         }
         Some(())
     }
@@ -62,9 +62,9 @@ impl World {
 
     /// Adds a connection to those of the application.
     fn hold(&mut self, id: ConnectionId) {
-        let (local, remote) = self.stack.tcp_ends(id).expect("it was just opened");
+        let (local, remote) = self.stack.tcp_ends(id).expect("the connection is open");
         let IpAddr::V4(peer) = remote.ip() else {
-            unreachable!("nobody has an IPv6 address");
+            unreachable!("every peer has an IPv4 address");
         };
         let tuple = Tuple {
             peer,

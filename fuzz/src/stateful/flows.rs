@@ -219,7 +219,7 @@ impl Flows {
             (flow.peer_edge, flow.peer_scale) = (last.peer_edge, last.peer_scale);
         }
         self.flows.push(flow);
-        self.flows.last_mut().expect("it was just added")
+        self.flows.last_mut().expect("the flow was just added")
     }
 
     /// Finds the connection to which a segment of the stack belongs, and makes it the newest.
@@ -369,7 +369,7 @@ impl Flows {
                 let chosen = self.flows.remove(at);
                 self.flows.push(chosen);
             }
-            let flow = self.find_mut(tuple).expect("it was just there");
+            let flow = self.find_mut(tuple).expect("the flow exists");
             if flow.irs == Some(info.irs) {
                 // The connection is open, so the stack has not accepted a reset.
                 (flow.may_be_over, flow.next_irs) = (false, None);
@@ -433,13 +433,15 @@ impl Flows {
         }
         let flow = self
             .find(tuple)
-            .unwrap_or_else(|| panic!("a segment of no connection: {header:?}"))
+            .unwrap_or_else(|| {
+                panic!("the stack sent a segment that belongs to no connection: {header:?}")
+            })
             .clone();
         self.check_sent(&flow, header, payload);
         if header.flags.contains(TcpFlags::ACK) {
             self.check_acknowledged(&flow, header);
         }
-        let flow = self.find_mut(tuple).expect("it was just there");
+        let flow = self.find_mut(tuple).expect("the flow exists");
         let end = header.seq.wrapping_add(len_of(header, payload));
         if end.wrapping_sub(flow.iss) > flow.sent_end.wrapping_sub(flow.iss) {
             flow.sent_end = end;
@@ -483,7 +485,7 @@ impl Flows {
         if answers {
             let known = self.find(tuple).and_then(|flow| flow.irs).unwrap_or(irs);
             let peer_scale = self.stream(tuple, known).scale;
-            let flow = self.find_mut(tuple).expect("it was just there");
+            let flow = self.find_mut(tuple).expect("the flow exists");
             flow.irs = Some(known);
             flow.scale = header.options.window_scale.unwrap_or(0).min(14);
             flow.peer_scale = flow.peer_scale.max(peer_scale);
@@ -502,7 +504,7 @@ impl Flows {
         let reach = end.wrapping_sub(first) as i32;
         assert!(
             reach <= written.bytes as i32 + i32::from(written.ended) && reach >= -1,
-            "{} bytes were written, and {reach} sent: {header:?} of {flow:?}",
+            "the application wrote {} bytes, and the stack sent {reach}: {header:?} of {flow:?}",
             written.bytes
         );
         for (at, &byte) in payload.iter().enumerate() {
@@ -513,18 +515,25 @@ impl Flows {
             let known = offset < written.bytes;
             assert!(
                 known && byte == byte_of(tuple, iss, seq, false),
-                "byte {offset} was not written: {header:?} of {flow:?}"
+                "the stack sent a byte at offset {offset} that the application did not write: {header:?} of {flow:?}"
             );
         }
         if header.flags.contains(TcpFlags::FIN) {
-            assert!(written.ended, "FIN before the end: {header:?}");
-            assert_eq!(end.wrapping_sub(first), written.bytes, "FIN elsewhere");
+            assert!(
+                written.ended,
+                "the stack sent a FIN before the application ended the stream: {header:?}"
+            );
+            assert_eq!(
+                end.wrapping_sub(first),
+                written.bytes,
+                "the FIN does not follow the last written byte"
+            );
         }
         if let (Some(edge), false) = (flow.peer_edge, payload.is_empty()) {
             let beyond = end.wrapping_sub(edge) as i32;
             assert!(
                 beyond <= 1,
-                "{beyond} bytes beyond the peer's window: {header:?} of {flow:?}"
+                "the stack sent {beyond} bytes beyond the peer's window: {header:?} of {flow:?}"
             );
         }
     }
@@ -533,7 +542,9 @@ impl Flows {
     /// acknowledgment number nor the right edge of the window decreases.
     fn check_acknowledged(&mut self, flow: &Flow, header: &TcpHeader) {
         let Some(irs) = flow.irs else {
-            panic!("it acknowledges a peer that it does not know: {header:?} of {flow:?}");
+            panic!(
+                "the stack acknowledges bytes of a peer that has sent no SYN: {header:?} of {flow:?}"
+            );
         };
         let is_syn = header.flags.contains(TcpFlags::SYN);
         let stream = self.stream(flow.tuple, irs);
@@ -546,13 +557,16 @@ impl Flows {
             return;
         };
         let back = acked.wrapping_sub(header.ack) as i32;
-        assert!(back <= 0, "the ACK falls by {back}: {header:?} of {flow:?}");
+        assert!(
+            back <= 0,
+            "the acknowledgment number decreases by {back}: {header:?} of {flow:?}"
+        );
         let scale = if is_syn { 0 } else { flow.scale };
         let now = header.ack.wrapping_add(u32::from(header.window) << scale);
         let back = edge.wrapping_sub(now) as i32;
         assert!(
             back < 1 << flow.scale,
-            "the right edge retreats by {back}: {header:?} of {flow:?}"
+            "the right edge of the receive window moves back by {back} bytes: {header:?} of {flow:?}"
         );
     }
 }

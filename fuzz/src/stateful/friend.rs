@@ -61,7 +61,7 @@ impl Friend {
         let id = stack
             .tcp_connect(to, None, options, world.now)
             .expect("there is a route");
-        let (local, _) = stack.tcp_ends(id).expect("it was just opened");
+        let (local, _) = stack.tcp_ends(id).expect("the connection is open");
         let tuple = Tuple {
             peer: ADDRESS,
             peer_port: local.port(),
@@ -82,7 +82,7 @@ impl Friend {
         let info = self.stack.tcp_info(self.id, now).expect("it is held");
         if let Some(reason) = info.close_reason {
             panic!(
-                "an honest client is turned away: {reason:?} after {} timeouts",
+                "the connection of an honest client ended: {reason:?} after {} timeouts",
                 info.timeouts
             );
         }
@@ -160,7 +160,7 @@ impl World {
             (holder.name(), held, promised, pool.room(holder))
         });
         panic!(
-            "an honest client waits: {} of {REQUEST} bytes written, {} of {ANSWER} read\n\
+            "an honest client received no answer in time: {} of {REQUEST} bytes written, {} of {ANSWER} bytes read\n\
              client: {info:?}\nstack (read, written, info): {its:?}\n\
              pool of {} x {} bytes, {} free; (held, promised, room): {uses:?}",
             friend.written,

@@ -458,9 +458,13 @@ impl World {
             }
         }
         self.stack.verify(self.now);
-        assert_eq!(self.stack.next_timeout(), None, "nothing is left to do");
+        assert_eq!(self.stack.next_timeout(), None, "a timer is left");
         let nothing = (0, 0, 0);
-        assert_eq!(self.stack.tcp_counts(), nothing, "connections, handshakes");
+        assert_eq!(
+            self.stack.tcp_counts(),
+            nothing,
+            "connections or handshakes remain"
+        );
     }
 
     fn check_all_returned(&self) {
@@ -469,7 +473,7 @@ impl World {
             assert_eq!(pool.held(holder), 0, "blocks held for {}", holder.name());
         }
         assert_eq!(pool.free_blocks(), pool.block_count(), "blocks");
-        assert_eq!(pool.promised(), 0, "nothing is promised to anybody");
+        assert_eq!(pool.promised(), 0, "reserved blocks remain");
         assert_eq!(pool.free_ranges(), pool.range_count(), "ranges");
         assert_eq!(self.stack.nodes_used().pieces, 0, "ranges in flight");
     }

@@ -119,7 +119,7 @@ pub fn icmp(from: Ipv4Addr, message: Icmpv4Message, payload: &[u8]) -> Vec<u8> {
 /// Returns the packet in fragments of `size` bytes, rounded to a multiple of eight, with the
 /// identification `id`.
 pub fn fragments(whole: &[u8], size: usize, id: u16) -> Vec<Vec<u8>> {
-    let (header, payload) = Ipv4Header::parse_quoted(whole).expect("it was just written");
+    let (header, payload) = Ipv4Header::parse_quoted(whole).expect("the packet is valid");
     let size = (size / 8).max(1) * 8;
     let count = payload.len().div_ceil(size);
     let pieces = payload.chunks(size).enumerate().map(|(at, piece)| {

@@ -81,7 +81,9 @@ impl Port {
                 EtherType::Arp => {
                     return Seen::Arp(ArpPacket::parse(payload).expect("a sound ARP packet"));
                 }
-                EtherType::Ipv6 | EtherType::Other(_) => panic!("nobody asked for {header:?}"),
+                EtherType::Ipv6 | EtherType::Other(_) => {
+                    panic!("the stack sent a frame that is neither IPv4 nor ARP: {header:?}")
+                }
             }
         }
         self.check_sizes(frame.len() - at, meta);
@@ -93,7 +95,10 @@ impl Port {
             Ipv4Header::parse(packet, ChecksumPolicy::Verify).expect("a sound IPv4 packet");
         assert_eq!(usize::from(header.total_len), packet.len(), "no padding");
         if header.is_fragment() {
-            assert!(!header.dont_fragment, "a fragment that asks not to be one");
+            assert!(
+                !header.dont_fragment,
+                "the stack sent a fragment with the flag Don't Fragment"
+            );
             return Seen::Other;
         }
         let (src, dst) = (IpAddr::V4(header.src), IpAddr::V4(header.dst));
@@ -117,7 +122,9 @@ impl Port {
                 Icmpv4Message::parse(payload, ChecksumPolicy::Verify).expect("sound ICMP");
             }
             Protocol::Icmpv6 => panic!("ICMPv6 over IPv4"),
-            Protocol::Other(number) => panic!("nobody asked to send protocol {number}"),
+            Protocol::Other(number) => panic!(
+                "the stack sent a packet of protocol {number}, which it has no reason to send"
+            ),
         }
         Seen::Other
     }
@@ -130,9 +137,16 @@ impl Port {
             0 => packet_len,
             size => usize::from(meta.header_len) - self.header_len() + usize::from(size),
         };
-        assert!(longest <= mtu, "a packet of {longest} bytes at MTU {mtu}");
+        assert!(
+            longest <= mtu,
+            "the stack sent a packet of {longest} bytes; the MTU is {mtu}"
+        );
         if !self.capabilities.checksum_tx {
-            assert_eq!(meta.checksum, TxChecksum::Complete, "nobody completes it");
+            assert_eq!(
+                meta.checksum,
+                TxChecksum::Complete,
+                "the device completes no checksum"
+            );
         }
         assert!(meta.segment_size == 0 || self.capabilities.super_segment > 0);
     }

@@ -110,7 +110,7 @@ impl Stream {
         let arrived = self.in_order();
         assert!(
             self.has_arrived_to(ack),
-            "{acked} bytes are acknowledged, and {arrived} have arrived, of {:?} from {}",
+            "the stack acknowledges {acked} bytes, but only {arrived} arrived in order, of {:?} from sequence number {}",
             self.tuple,
             self.irs
         );
@@ -126,7 +126,7 @@ impl Stream {
         let covers = |range: &&(u32, u32)| range.0 <= from && to <= range.1;
         assert!(
             from < to && self.arrived.iter().find(covers).is_some(),
-            "{from}..{to} is reported of {:?}, of {:?} from {}",
+            "the SACK block {from}..{to} is not in the arrived ranges {:?}, of {:?} from sequence number {}",
             self.arrived,
             self.tuple,
             self.irs

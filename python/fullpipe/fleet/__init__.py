@@ -1,9 +1,9 @@
 """Many captures and many simulated worlds, as one Parquet dataset.
 
 ``why_many`` analyses captures, ``sweep_many`` runs a grid; both write tables in parts with a
-manifest, do a finished part never again, and give the same rows however many workers they have.
-``report`` sums up datasets of captures, and ``pack`` makes one of many captures faster to sum up. They
-need pyarrow; ``report`` needs DuckDB.
+manifest, never repeat a finished part, and give the same rows however many workers they have.
+``report`` sums up datasets of captures, and ``pack`` makes a dataset of many captures faster to sum
+up. All functions need pyarrow; ``report`` needs DuckDB.
 """
 
 from .dataset import Outcome

@@ -107,7 +107,7 @@ def sweep_many(
     The arguments are those of `fullpipe.sweep`. In `rows`, a swept setting is text as written.
     batch: maximum number of combinations of a part; default: 64, and more in a sweep of more than 640,000.
     A dataset keeps the batch of the first call. limit_s: time that a part may take. workers:
-    processes, each with one world at a time; 1 uses this one, with a world on each processor. ray,
+    processes, each with one simulation at a time; 1 uses this process, with a simulation on each processor. ray,
     progress: as in `why_many`.
     """
     _refuse_below(1, workers=workers, batch=1 if batch is None else batch)

@@ -35,8 +35,8 @@ def why_frame(
     """Returns a `pyspark.sql.DataFrame` with the table of the captures that `frame` names.
 
     frame: a DataFrame whose `column` has paths or URIs that every worker can read. table: captures,
-    connections, accounts or verdicts. filter, preset and rows are those of `why_many`, and so is
-    explain, for verdicts.
+    connections, accounts or verdicts. filter, preset and rows are those of `why_many`. explain,
+    also as in `why_many`, applies to the table verdicts only.
     """
     if table not in TABLES:
         raise _unknown(table, f"expected one of {', '.join(TABLES)}")
@@ -59,7 +59,8 @@ def sweep_frame(
 ) -> Any:
     """Returns a `pyspark.sql.DataFrame` with the table of a sweep: rows, or verdicts.
 
-    spark: the SparkSession. batch: most combinations of a task. The others: as in `sweep_many`.
+    spark: the SparkSession. batch: maximum number of combinations of a task. The other arguments
+    are those of `sweep_many`.
     """
     if table not in ("rows", "verdicts"):
         raise _unknown(table, "expected rows or verdicts")

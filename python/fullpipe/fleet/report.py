@@ -30,10 +30,11 @@ def report(
 ) -> fullpipe.Page:
     """Returns the page about a dataset of captures, or about several together.
 
-    dataset, before and out are folders or URIs. before: an earlier dataset, or several, whose sums
-    stand beside. out: folder for the page `report.html`, its tables as Parquet, and the pages of
-    outliers. pages: the maximum number of pages of outliers; their captures are read again. Without
-    `out` there are none.
+    dataset, before and out are folders or URIs. before: an earlier dataset, or several; the page
+    compares its sums with those of `dataset`. out: folder for the page `report.html`, its tables as
+    Parquet, and pages about single connections. pages: the maximum number of pages about single
+    connections (outliers, and those with the most lost time); each page reads its capture again.
+    Without `out` there are no such pages.
     """
     if pages < 0:
         fix = "expected a number, 0 or more"

@@ -25,13 +25,13 @@ Examples:
   cargo xtask capi --unet3 DOCUMENT --seconds 200
   cargo xtask capi --misuse 1000000           random calls with wrong arguments, under sanitizers")]
 pub struct CapiArguments {
-    /// Build an optimised library and copy it, with all that belongs to it, below this folder
+    /// Build an optimised library and copy it, with its header, pkg-config file, CMake package and man page, below this folder
     #[arg(long, value_name = "PREFIX")]
     install: Option<PathBuf>,
-    /// Compile the unchanged program of this document, and run its tests against stock iperf (as root)
+    /// Compile the unchanged program of this uNet3 document, and run the program's tests against stock iperf (as root)
     #[arg(long, value_name = "DOCUMENT")]
     unet3: Option<PathBuf>,
-    /// Length of each test of --unet3
+    /// Length of each test of --unet3, in seconds
     #[arg(long, value_name = "S", default_value_t = 5)]
     seconds: u32,
     /// Make this many random calls with wrong arguments
@@ -55,7 +55,7 @@ pub fn run(arguments: &CapiArguments) -> Result<()> {
         seed,
     } = arguments;
     if install.is_none() && unet3.is_none() && misuse.is_none() {
-        bail!("say what to do: --install PREFIX, --unet3 DOCUMENT or --misuse CALLS");
+        bail!("give --install PREFIX, --unet3 DOCUMENT or --misuse CALLS");
     }
     if let Some(prefix) = install {
         install::run(prefix)?;

@@ -37,11 +37,11 @@ use outcome::{Outcome, Summary};
 #[command(after_help = "\
 Examples:
   cargo xtask test                    everything this machine can run
-  cargo xtask test --strict           the same, and anything left out is a failure (as in CI)
+  cargo xtask test --strict           the same, and each part left out is a failure (as in CI)
   cargo xtask test --only clippy      one step
   cargo xtask test --only tests --only interop")]
 pub struct TestArguments {
-    /// Count each part left out as a failure
+    /// Count each part that is left out, such as one whose program is missing, as a failure
     ///
     /// Also switched on by the environment variable CI=true.
     #[arg(long)]
@@ -54,7 +54,7 @@ pub struct TestArguments {
 /// The steps. Those that fail soonest come first.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Step {
-    /// rustfmt agrees with every file
+    /// rustfmt would change no file
     Fmt,
     /// The repository's rules (`cargo xtask tidy`), generated pages among them
     Tidy,
@@ -70,7 +70,7 @@ enum Step {
     Examples,
     /// rustdoc builds without a warning
     Doc,
-    /// Experiments with many seeds have the committed results and those that the documents claim
+    /// Experiments with many seeds give the committed results, and the results that docs/ claims
     Lab,
     /// The Python package: its wheel, types and tests in a clean environment (python3-venv, PyPI)
     Python,
@@ -80,11 +80,11 @@ enum Step {
     Instructions,
     /// Flash and RAM on a microcontroller are within 2 % of docs/footprint.md (QEMU)
     Footprint,
-    /// The page of a run, in a browser (Chromium)
+    /// Tests of the HTML page of a run, in a browser (Chromium)
     Page,
-    /// Against the kernel, stock iperf, iperf3, curl and tshark (as root)
+    /// Tests against the kernel, stock iperf, iperf3, curl and tshark (as root)
     Interop,
-    /// The firmware on an emulated device, against stock iperf and curl (as root)
+    /// Tests of the firmware on an emulated device, against stock iperf and curl (as root)
     Firmware,
 }
 
@@ -211,7 +211,9 @@ impl Step {
     /// Counts instructions, after the tests of the program that counts them.
     fn instructions(self) -> Outcome {
         if !cfg!(target_arch = "x86_64") {
-            return Outcome::left_out(vec!["the figures are those of x86-64".to_owned()]);
+            return Outcome::left_out(vec![
+                "the committed instruction counts are valid on x86-64 only".to_owned(),
+            ]);
         }
         let missing = tools::prepare_valgrind();
         if !missing.is_empty() {

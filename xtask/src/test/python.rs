@@ -95,7 +95,9 @@ pub fn run(limit: Duration) -> Outcome {
     for types in TYPES {
         outcome = outcome.and(inside(types).outcome());
     }
-    console::say(&format!("not a part of this step: {ON_SPARK}"));
+    console::say(&format!(
+        "not run, because its tests need Spark and Java: {ON_SPARK}"
+    ));
     let others = format!("{TESTS} --ignore {ON_RAY} --ignore {ON_SPARK} python/tests");
     outcome = outcome.and(inside(&others).pytest());
     let ray = inside(&format!("{pip} -r python/tests/requirements-ray.txt"));
@@ -106,7 +108,7 @@ pub fn run(limit: Duration) -> Outcome {
 fn on_ray(python: &str, install: Child) -> Outcome {
     let left_out = |reason: &str| Outcome::left_out(vec![format!("Ray: {reason}")]);
     if !rustix::process::geteuid().is_root() {
-        return left_out("not root: its tests need a network namespace");
+        return left_out("not root: run as root, because its tests need a network namespace");
     }
     if tools::find("unshare").is_none() || tools::find("ip").is_none() {
         return left_out("unshare or ip is missing (Debian packages util-linux, iproute2)");
@@ -129,7 +131,7 @@ fn wheel(folder: &Path) -> Result<PathBuf> {
     console::say(&format!("{name}: {:.1} MB", bytes as f64 / 1e6));
     ensure!(
         bytes <= LARGEST,
-        "the wheel has {bytes} bytes; at most {LARGEST} are allowed"
+        "the wheel has {bytes} bytes; at most {LARGEST} bytes are allowed"
     );
     Ok(wheel)
 }

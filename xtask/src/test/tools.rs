@@ -57,7 +57,7 @@ pub fn prepare() -> Vec<String> {
     let missing = missing_after_install(&TOOLS);
     let mut reasons = named(&missing);
     if !rustix::process::geteuid().is_root() {
-        reasons.push("not root: run it as root to test in network namespaces".to_owned());
+        reasons.push("not root: run as root to test in network namespaces".to_owned());
     } else if !missing.iter().any(|(program, _)| *program == "ip")
         && let Err(reason) = namespace_with_tap()
     {
@@ -184,11 +184,12 @@ fn apt(arguments: &[&str]) -> bool {
 /// Root in a container may lack the privilege.
 fn namespace_with_tap() -> Result<(), String> {
     let name = format!("fullpipe-probe-{}", std::process::id());
-    ip(&["netns", "add", &name]).map_err(|why| format!("no network namespaces here: {why}"))?;
+    ip(&["netns", "add", &name])
+        .map_err(|why| format!("this machine permits no network namespaces: {why}"))?;
     let tap = ip(&["-n", &name, "tuntap", "add", "dev", "tap0", "mode", "tap"]);
     let removed = ip(&["netns", "delete", &name]);
     tap.and(removed)
-        .map_err(|why| format!("no TAP devices here: {why}"))
+        .map_err(|why| format!("this machine permits no TAP devices: {why}"))
 }
 
 fn ip(arguments: &[&str]) -> Result<(), String> {

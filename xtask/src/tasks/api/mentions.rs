@@ -63,7 +63,7 @@ pub fn check(listings: &[(&str, String)]) -> Vec<Finding> {
                 if !is_known(name) {
                     let says = format!(
                         "the public API mentions `{name}`, which other programs cannot name: \
-                         re-export it, or hide the item"
+                         re-export the type, or hide the item that mentions it"
                     );
                     findings.push(Finding::new(path, index + 1, says));
                 }

@@ -130,7 +130,7 @@ pub fn run(document: &Path, seconds: u32) -> Result<()> {
         // Tuning must help TCP clearly. For UDP, tuning helps less in the document's own results too.
         ensure!(
             test.is_udp || rates[1] > 1.5 * rates[0],
-            "{}: tuned is not faster than default",
+            "{}: the tuned program is not 1.5 times as fast as the default one",
             test.name
         );
     }
@@ -234,7 +234,7 @@ impl Test {
             .filter(|rate| *rate > 0.0)
             .collect();
         if rates.is_empty() {
-            bail!("the program moved nothing:\n{said}");
+            bail!("the program transferred no payload; its output:\n{said}");
         }
         let mean = rates.iter().sum::<f64>() / rates.len() as f64;
         Ok((mean, reported(&peer.end()?)))

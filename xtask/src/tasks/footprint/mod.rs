@@ -68,7 +68,7 @@ pub fn run(arguments: &FootprintArguments) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "{PAGE} differs; run `cargo xtask footprint`:\n{}",
+        "{PAGE} differs from the new figures; run `cargo xtask footprint` to write them:\n{}",
         changed.join("\n")
     );
 }

@@ -27,7 +27,9 @@ pub struct Emulated {
 pub fn parse(text: &str) -> Result<Emulated> {
     let (mut parts, mut depth) = (Vec::new(), None);
     for line in text.lines().filter(|line| *line != "end") {
-        let (name, bytes) = line.split_once(": ").context("a line without colon")?;
+        let (name, bytes) = line
+            .split_once(": ")
+            .context("the program printed a line without a colon")?;
         let bytes = bytes
             .parse()
             .with_context(|| format!("no number in `{line}`"))?;
@@ -36,7 +38,7 @@ pub fn parse(text: &str) -> Result<Emulated> {
             _ => parts.push((name.to_owned(), bytes)),
         }
     }
-    let depth = depth.context("no line with the depth")?;
+    let depth = depth.context("the program printed no line with the stack depth")?;
     Ok(Emulated { parts, depth })
 }
 

@@ -95,7 +95,7 @@ impl Toolchain {
         // QEMU prints the program's text to its standard error.
         let text = printed(output.clone())? + &String::from_utf8_lossy(&output.stderr);
         if !text.lines().any(|line| line == "end") {
-            bail!("the emulated program printed: {text}");
+            bail!("the emulated program did not print its last line `end`; its output: {text}");
         }
         Ok(text)
     }
@@ -105,5 +105,5 @@ impl Toolchain {
 fn printed(output: Output) -> Result<String> {
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{}: {errors}", output.status);
-    String::from_utf8(output.stdout).context("text that is not UTF-8")
+    String::from_utf8(output.stdout).context("the output of the program is not UTF-8")
 }

@@ -35,7 +35,10 @@ pub fn run(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
     }
     let tally = CaptureTally::new(&judged, broken);
     println!("{tally}");
-    ensure!(tally.is_met(), "a figure misses its limit");
+    ensure!(
+        tally.is_met(),
+        "a figure of the summary above misses its limit"
+    );
     Ok(())
 }
 
@@ -69,8 +72,14 @@ pub fn twins(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
     println!("{tally}");
     let harmful = tally.advice().into_iter().filter(|one| !one.is_harmless());
     let harmful = harmful.count();
-    ensure!(broken == 0, "{broken} cases are broken");
-    ensure!(harmful == 0, "{harmful} advices do harm");
+    ensure!(
+        broken == 0,
+        "{broken} cases failed; their errors are printed above"
+    );
+    ensure!(
+        harmful == 0,
+        "{harmful} advices make their transfers slower"
+    );
     Ok(())
 }
 

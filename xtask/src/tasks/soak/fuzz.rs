@@ -98,17 +98,17 @@ fn fuzz(cargo_fuzz: &Path, target: &str, seconds: u64, seeds: Option<&Path>) -> 
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         bail!(
-            "the fuzzer {target} failed; replay as it says, with RUSTC_BOOTSTRAP=1 set \
-             and --sanitizer=none, in fuzz/\n{said}"
+            "the fuzzer {target} failed. To replay the input, run the command that its output names \
+             in fuzz/, with RUSTC_BOOTSTRAP=1 and --sanitizer=none. The output:\n{said}"
         );
     }
     let inputs = said
         .lines()
         .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
     println!(
-        "  {} inputs, {} edges covered, nothing found",
-        inputs.unwrap_or("no count of").trim(),
-        edges(&said).unwrap_or("no count of")
+        "  {} inputs, {} edges covered, no error found",
+        inputs.unwrap_or("an unknown number of").trim(),
+        edges(&said).unwrap_or("an unknown number of")
     );
     Ok(())
 }
@@ -164,7 +164,7 @@ fn cargo_fuzz() -> Result<PathBuf> {
             .context("starting cargo install")?;
         ensure!(
             status.success(),
-            "cargo-fuzz can't be installed; --fuzz-seconds 0 leaves it out"
+            "cargo-fuzz can't be installed; run without fuzzers: --fuzz-seconds 0"
         );
     }
     Ok(program)

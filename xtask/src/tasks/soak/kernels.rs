@@ -43,7 +43,7 @@ pub fn run(first: u64, cases: u64) -> Result<()> {
     }
     let tally = WhatIfTally::new(&done);
     println!("\n{tally}");
-    ensure!(tally.is_met(), "a goal is missed");
+    ensure!(tally.is_met(), "a goal of the summary above is missed");
     Ok(())
 }
 
@@ -80,6 +80,10 @@ pub fn views(first: u64, cases: u64, capture: Option<&Path>) -> Result<()> {
     }
     println!("\nthe three accounts agree in {agreed} of {judged} cases");
     let is_met = f64::from(agreed) >= AGREED * f64::from(judged);
-    ensure!(is_met, "the goal is {:.0} %", AGREED * 100.0);
+    ensure!(
+        is_met,
+        "the accounts must agree in at least {:.0} % of the cases",
+        AGREED * 100.0
+    );
     Ok(())
 }

@@ -26,11 +26,11 @@ use world_files::WorldSource;
 use worlds::{Failure, Plan};
 use xtask::repository;
 
-/// Run random worlds and the fuzzers until something breaks or the time is up.
+/// Run random worlds (simulated networks), then the fuzzers, and report each failure.
 ///
 /// World N is drawn from seed N: the same network, knobs and traffic every time,
-/// until the way worlds are drawn changes. A world that fails is written to a file
-/// in crates/sim/worlds, to be kept. Worlds run on all cores, in an optimised build
+/// until the code that draws worlds changes. A world that fails is written to a file
+/// in crates/sim/worlds, to be committed. Worlds run on all cores, in an optimised build
 /// with debug assertions and overflow checks.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -44,21 +44,21 @@ Examples:
                                                 replay a world that failed
   cargo xtask soak --world 1234 --pcap w.pcapng capture the frames of its hosts
   cargo xtask soak --verdicts                   explanations of 200 random transfers, judged
-  cargo xtask soak --verdicts --world 17        one of them, its file and its result
+  cargo xtask soak --verdicts --world 17        one of these transfers, its file and its result
   cargo xtask soak --verdicts --world 17 --save w.toml
                                                 keep the file, for `fullpipe lab explain`
   cargo xtask soak --captures --cases 440       limits that captures show, judged
-  cargo xtask soak --captures --twins           twins of these captures, and their advice
+  cargo xtask soak --captures --twins           simulated copies of these captures, and their advice
   cargo xtask soak --captures --world 17        one of these cases
   cargo xtask soak --kernels --cases 60         advice applied to kernel hosts (as root)
-  cargo xtask soak --views --cases 60           three accounts of transfers with a kernel (as root)
+  cargo xtask soak --views --cases 60           three accounts (seconds by limit) of transfers with a kernel (as root)
   cargo run --release --package xtask -- soak --verdicts --worlds 1000
                                                 the same, optimised")]
 pub struct SoakArguments {
     /// Number of worlds to run [default: 2000, or 200 with --verdicts]
     #[arg(long, value_name = "N")]
     worlds: Option<u64>,
-    /// The seed of the first world; the others follow it
+    /// The seed of the first world; each further world has the next seed
     #[arg(long, default_value_t = 0, value_name = "SEED")]
     first: u64,
     /// Run the world of this seed, and nothing else
@@ -67,10 +67,10 @@ pub struct SoakArguments {
     /// Run the world of this file, and nothing else
     #[arg(long, value_name = "FILE", conflicts_with_all = ["world", "worlds", "first", "seconds", "fuzz_seconds", "verdicts"])]
     replay: Option<PathBuf>,
-    /// Capture the frames of this one world's hosts to a file
+    /// Capture the frames of all hosts of the world of --world or --replay to a file
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// Start worlds for this many seconds, instead of a number of worlds
+    /// Start worlds for this many seconds, instead of --worlds
     #[arg(long, value_name = "S", conflicts_with = "worlds")]
     seconds: Option<u64>,
     /// Seconds for each fuzzer of the stack, and for all fuzzers of parsers together; 0 runs no fuzzer
@@ -82,19 +82,19 @@ pub struct SoakArguments {
     /// Capture transfers whose limit is known, and judge the limits that the captures show
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "replay", "pcap"])]
     captures: bool,
-    /// Judge the simulated copies (twins) of these captures, and apply the advice of each twin to its transfer
+    /// With --captures: judge the simulated copies (twins) of the captured transfers, and apply the advice of each twin to its transfer
     #[arg(long, requires = "captures")]
     twins: bool,
     /// Capture transfers between kernel hosts, apply the advice of `why`, and repeat the transfers (as root)
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "captures", "replay", "pcap"])]
     kernels: bool,
-    /// Compare three accounts of transfers between fullpipe's stack and a kernel: of both ends and of a capture (as root)
+    /// Compare three accounts (seconds by limit) of each transfer between fullpipe's stack and a kernel: the sender's, the receiver's and the capture's (as root)
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "captures", "kernels", "replay"])]
     views: bool,
     /// Number of cases of --captures, --kernels or --views [default: 440 of captures, otherwise 60]
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
-    /// Write the experiment of this one world to a file
+    /// Write the experiment of the world of --world to a file
     #[arg(long, value_name = "FILE", requires_all = ["world", "verdicts"])]
     save: Option<PathBuf>,
     /// Worlds at the same time [default: one for each core]
@@ -132,7 +132,7 @@ pub fn run(arguments: &SoakArguments) -> Result<()> {
         arguments.pcap.is_none()
             || arguments.replay.is_some()
             || (arguments.world.is_some() && !arguments.verdicts),
-        "--pcap needs --world or --replay: it captures one world"
+        "--pcap captures one world: give --world or --replay too, without --verdicts"
     );
     if arguments.captures || arguments.kernels || arguments.views {
         return run_cases(arguments);

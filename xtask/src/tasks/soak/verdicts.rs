@@ -45,12 +45,15 @@ pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
     println!("{tally}");
     let engine_share = clock.engine().as_secs_f64() / clock.all().as_secs_f64().max(1e-9);
     println!(
-        "{worlds} worlds in {:.1} s with {jobs} jobs; {:.2} s of processor time a world, {:.0} % of it for the explanation",
+        "{worlds} worlds in {:.1} s with {jobs} jobs; {:.2} s of processor time for each world; {:.0} % of the jobs' time for explanations",
         start.elapsed().as_secs_f64(),
         (processor_s() - processor_start_s) / worlds.max(1) as f64,
         engine_share * 100.0,
     );
-    ensure!(tally.is_met(), "a figure misses its limit");
+    ensure!(
+        tally.is_met(),
+        "a figure of the summary above misses its limit"
+    );
     Ok(())
 }
 

@@ -67,7 +67,7 @@ pub struct Failure {
 pub fn check_build() -> Result<()> {
     ensure!(
         cfg!(debug_assertions) && overflow_panics(),
-        "built without debug assertions or overflow checks: run it as `cargo xtask soak`"
+        "this program has no debug assertions or overflow checks, and worlds need both: run `cargo xtask soak`"
     );
     Ok(())
 }
@@ -130,7 +130,7 @@ pub fn run(plan: &Plan) -> Result<Vec<Failure>> {
         rate,
     } = run.judged.into_inner().expect("no worker died");
     println!(
-        "judged of those that held: repeats in {repeats}, pace in {pace}, rate samples in {rate}"
+        "worlds without a failure in which a checker had something to check: retransmissions {repeats}, pacing {pace}, rate samples {rate}"
     );
     Ok(failures)
 }
@@ -231,9 +231,9 @@ pub fn in_a_line(summary: &WorldSummary) -> String {
         rate,
     } = judged;
     format!(
-        "held: {hosts} hosts, {finished} of {flows} flows finished, \
+        "no failure: {hosts} hosts, {finished} of {flows} flows finished, \
          {bytes} bytes in {frames} frames and {steps} steps, {:.1} s of virtual time; \
-         judged: repeats {repeats}, pace {pace}, rate samples {rate}",
+         checked: retransmissions {repeats}, pacing {pace}, rate samples {rate}",
         lasted.as_secs_f64()
     )
 }

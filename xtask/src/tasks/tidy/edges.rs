@@ -208,7 +208,7 @@ pub fn judge(metadata: &Value) -> Vec<Finding> {
         let name = text(package, "name");
         let manifest = format!("the manifest of {name}");
         let Some((_, allowed)) = DRAWN.iter().find(|(drawn, _)| *drawn == name) else {
-            let says = "is not in the drawing: add it to ARCHITECTURE.md and to xtask/src/tasks/tidy/edges.rs";
+            let says = "the crate is not in the drawing of dependencies: add the crate to ARCHITECTURE.md and to xtask/src/tasks/tidy/edges.rs";
             findings.push(Finding::new(&manifest, 1, says));
             continue;
         };
@@ -219,11 +219,15 @@ pub fn judge(metadata: &Value) -> Vec<Finding> {
             let used = text(dependency, "name");
             if dependency["path"].is_string() {
                 if !allowed.contains(&used) {
-                    let says = format!("{name} may not depend on {used}: dependencies point down");
+                    let says = format!(
+                        "{name} may not depend on {used}: a crate depends only on crates below it in ARCHITECTURE.md"
+                    );
                     findings.push(Finding::new(&manifest, 1, says));
                 }
             } else if is_core(name) && !is_optional(dependency) && !CORE_LIBRARIES.contains(&used) {
-                let says = format!("{used} is not among the libraries a core crate may need");
+                let says = format!(
+                    "a core crate may not depend on {used}; CORE_LIBRARIES in xtask/src/tasks/tidy/edges.rs lists the permitted libraries"
+                );
                 findings.push(Finding::new(&manifest, 1, says));
             }
         }

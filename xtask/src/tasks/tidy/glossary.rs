@@ -48,7 +48,8 @@ pub fn check(path: &str, text: &str, replaced: &[String]) -> Vec<Finding> {
         for found in words.windows(wanted.len()) {
             let same = found.iter().zip(&wanted).all(|(f, w)| f.text == *w);
             if same && found[1..].iter().all(|word| word.joins) {
-                let says = format!("`{phrase}` is replaced by another word: see {FILE}");
+                let says =
+                    format!("`{phrase}` may not be used: {FILE} has the word to use instead");
                 findings.push(Finding::new(path, found[0].line, says));
             }
         }

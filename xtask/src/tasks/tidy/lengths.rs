@@ -75,11 +75,11 @@ pub fn check(lengths: &Lengths, exceptions: &[Exception]) -> Vec<Finding> {
             ),
             Some(_) if length.lines <= length.limit => {
                 format!(
-                    "{what} fits again: delete its exception in xtask/src/tasks/tidy/exceptions.rs"
+                    "{what} is within the limit again: delete its exception in xtask/src/tasks/tidy/exceptions.rs"
                 )
             }
             Some(exception) if length.lines > exception.lines => format!(
-                "{what} grew from {} to {} lines; its exception ({}) only shrinks",
+                "{what} grew from {} to {} lines; shorten it, because an exception ({}) may not grow",
                 exception.lines, length.lines, exception.why
             ),
             Some(exception) if length.lines < exception.lines => format!(
@@ -92,7 +92,7 @@ pub fn check(lengths: &Lengths, exceptions: &[Exception]) -> Vec<Finding> {
     }
     for exception in exceptions {
         if !lengths.of.contains_key(exception.what) {
-            let says = format!("{} is gone: delete its exception", exception.what);
+            let says = format!("{} is gone: delete the exception for it", exception.what);
             findings.push(Finding::new("xtask/src/tasks/tidy/exceptions.rs", 1, says));
         }
     }
@@ -108,7 +108,7 @@ pub fn print_longest(lengths: &Lengths) {
             .filter(|(_, l)| l.limit == limit)
             .collect();
         ranked.sort_by_key(|(_, length)| std::cmp::Reverse(length.lines));
-        println!("longest, of {limit} lines allowed:");
+        println!("the longest, where {limit} lines are allowed:");
         for (what, length) in ranked.iter().take(10) {
             println!("{:6}  {what}", length.lines);
         }

@@ -39,7 +39,7 @@ pub struct TidyArguments {
     /// Also print the ten longest files and functions
     #[arg(long)]
     longest: bool,
-    /// Only print what is found in this folder of crates/, in xtask, in fuzz, or in the rest (docs)
+    /// Only print the findings in this folder of crates/, in xtask, in fuzz, or in the rest (docs)
     #[arg(long = "crate", value_name = "NAME")]
     area: Option<String>,
 }
@@ -204,10 +204,14 @@ pub fn run(arguments: &TidyArguments) -> Result<()> {
         println!("{finding}");
     }
     if !findings.is_empty() {
-        bail!("tidy: {} findings in {} files", findings.len(), texts.len());
+        bail!(
+            "tidy: {} findings; {} files checked",
+            findings.len(),
+            texts.len()
+        );
     }
     println!(
-        "tidy: {} files, {} functions, nothing to say",
+        "tidy: {} files, {} functions, no findings",
         texts.len(),
         spans.functions()
     );

@@ -70,14 +70,14 @@ pub fn check(files: &[&RustFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, places) in &places {
         for place in places.iter().filter(|_| PRELUDE.contains(&name.as_str())) {
-            let says = format!("`{name}` shadows the prelude: rename it");
+            let says = format!("`{name}` shadows a name of the Rust prelude: rename the type");
             findings.push(Finding::new(place.path, place.line, says));
         }
         let first = &places[0];
         for place in &places[1..] {
             if !(first.is_conditional && place.is_conditional) {
                 let says = format!(
-                    "a public type is called `{name}` here and in {}:{}: rename one",
+                    "a public type is called `{name}` here and in {}:{}: rename one of the two",
                     first.path, first.line
                 );
                 findings.push(Finding::new(place.path, place.line, says));

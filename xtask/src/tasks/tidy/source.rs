@@ -48,7 +48,7 @@ fn header(file: &RustFile) -> Option<Finding> {
         Finding::new(
             &file.path,
             1,
-            "must open with `//!`: what it is, its one rule, what it does not do",
+            "the file must begin with a `//!` comment: what the file is, its one rule, what it does not do",
         )
     })
 }
@@ -75,7 +75,13 @@ fn core_attributes(file: &RustFile) -> Vec<Finding> {
             .any(|attribute| attribute.path().is_ident(name));
         !(stated && file.text.contains(text))
     })
-    .map(|(text, _)| Finding::new(&file.path, 1, format!("a core crate must say `{text}`")))
+    .map(|(text, _)| {
+        Finding::new(
+            &file.path,
+            1,
+            format!("the root file of a core crate must contain `{text}`"),
+        )
+    })
     .collect()
 }
 
@@ -96,7 +102,7 @@ fn bare_allows(file: &RustFile) -> Vec<Finding> {
             findings.push(Finding::new(
                 &file.path,
                 index + 1,
-                "a silenced lint needs its reason",
+                "a silenced lint needs a reason: a comment above the attribute, or `reason = …`",
             ));
         }
         line_above = line;
@@ -120,7 +126,7 @@ impl Walk<'_> {
     fn unsafe_at(&mut self, line: usize) {
         let path = &self.file.path;
         if !UNSAFE_ALLOWED.iter().any(|part| path.starts_with(part)) {
-            let says = "`unsafe` belongs in crates/host and crates/capi only";
+            let says = "`unsafe` is permitted only in the paths of UNSAFE_ALLOWED (xtask/src/tasks/tidy/source.rs)";
             self.findings
                 .push(Finding::new(&self.file.path, line, says));
         }
@@ -170,7 +176,7 @@ impl<'ast> Visit<'ast> for Walk<'_> {
             .any(|attribute| attribute.path().is_ident("cfg"));
         if in_core && in_library && item.ident == "std" && !for_tests {
             let line = item.span().start().line;
-            let says = "a core crate does without the standard library";
+            let says = "a core crate may not use the standard library";
             self.findings
                 .push(Finding::new(&self.file.path, line, says));
         }

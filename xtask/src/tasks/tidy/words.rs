@@ -8,11 +8,17 @@ use super::Finding;
 
 /// Each word, with the remedy.
 const FORBIDDEN: [(&str, &str); 5] = [
-    (concat!("TO", "DO"), "finish it or delete it"),
-    (concat!("FIX", "ME"), "finish it or delete it"),
-    (concat!("XX", "X"), "finish it or delete it"),
-    (concat!("unimpl", "emented!"), "leave a seam, not a stub"),
-    (concat!("to", "do!("), "leave a seam, not a stub"),
+    (concat!("TO", "DO"), "finish the work or delete the word"),
+    (concat!("FIX", "ME"), "finish the work or delete the word"),
+    (concat!("XX", "X"), "finish the work or delete the word"),
+    (
+        concat!("unimpl", "emented!"),
+        "implement the function or leave it out",
+    ),
+    (
+        concat!("to", "do!("),
+        "implement the function or leave it out",
+    ),
 ];
 
 /// File names that do not describe the contents.
@@ -26,7 +32,9 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
     for part in path.split('/') {
         let stem = part.split('.').next().unwrap_or(part);
         if EMPTY_NAMES.contains(&stem) {
-            let says = format!("`{stem}` says nothing: name it after what it does");
+            let says = format!(
+                "the name `{stem}` does not describe the contents: rename it after what it does"
+            );
             findings.push(Finding::new(path, 1, says));
         }
     }
