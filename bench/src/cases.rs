@@ -27,18 +27,18 @@ pub enum Case {
     /// One connection, one direction, buffers of 16 KiB
     #[value(name = "bulk-16k")]
     Bulk16k,
-    /// Buffers of 64 KiB
+    /// As bulk-16k, with buffers of 64 KiB
     #[value(name = "bulk-64k")]
     Bulk64k,
-    /// Buffers of 256 KiB
+    /// As bulk-16k, with buffers of 256 KiB
     #[value(name = "bulk-256k")]
     Bulk256k,
-    /// Buffers of 4 MiB
+    /// As bulk-16k, with buffers of 4 MiB
     #[value(name = "bulk-4m")]
     Bulk4m,
     /// Request and response of one byte on one connection
     Rr,
-    /// Connect, request, response, close
+    /// A new connection for each request: connect, request, response, close
     Crr,
     /// Datagrams of 1472 bytes
     #[value(name = "udp-1472")]

@@ -79,7 +79,7 @@ Examples:
         #[arg(long)]
         update: bool,
     },
-    /// Measure everything and write docs/performance.md
+    /// Measure stacks, callgrind, active and idle, and write docs/performance.md
     #[command(after_help = "\
 Examples:
   cargo xtask bench performance
@@ -189,8 +189,8 @@ fn print_times(arguments: &StacksArguments) {
         return;
     }
     println!(
-        "CPU time, both ends and both applications together; medians of {} rounds, and of the\n\
-         ratios to {} in the same round:",
+        "CPU time of one unit, both hosts and both applications together: the median of {} rounds, and\n\
+         the median of the ratios to the time of {} in the same round:",
         arguments.rounds,
         StackName::BASELINE.name()
     );
@@ -218,7 +218,7 @@ fn print_instructions(arguments: &CallgrindArguments) -> Result<()> {
     let names = chosen_or_all(&arguments.stack);
     let mut table = Vec::new();
     if !arguments.json {
-        println!("Instructions, both ends and both applications together:");
+        println!("Instructions for one unit, both hosts and both applications together:");
         println!(
             "{}",
             row(

@@ -142,8 +142,8 @@ impl Row {
 
 fn print_table(many: Many, arguments: &ManyArguments, rows: &[Row]) {
     println!(
-        "{}: CPU time of one {}, both ends and both applications together; medians of {}\n\
-         rounds, and of the ratios to one connection in the same round:",
+        "{}: CPU time of one {}, both hosts and both applications together: the median of {}\n\
+         rounds, and the median of the ratios to the time with one connection in the same round:",
         arguments.stack.name(),
         many.unit(),
         arguments.rounds

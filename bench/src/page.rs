@@ -185,8 +185,8 @@ fn time_bars(results: &[CaseResults]) -> String {
     let baseline = StackName::BASELINE.name();
     let mut text = format!(
         "## CPU time\n\n\
-         Each line has the ratio to the time of {baseline} in the same round, and the time of one unit; both \
-         are medians (`cargo xtask bench stacks`). `null` is the lower bound, `wanted` the goal of fullpipe.\n\n```text\n"
+         Each line has two medians: the ratio to the time of {baseline} in the same round, and the time of \
+         one unit (`cargo xtask bench stacks`). `null` is the lower bound, `wanted` the goal of fullpipe.\n\n```text\n"
     );
     for CaseResults { case, timings, .. } in results {
         let _ = writeln!(text, "{}, one {}", case.name(), case.unit());
@@ -210,11 +210,11 @@ fn many_connections(rounds: u32) -> Result<String> {
         "
 ## Many connections
 
-This table compares the CPU time of fullpipe with that for one connection in the same rounds. In case `idle` one connection carries transactions, and
-the others were used once. Bytes per end count all memory of the process, tables included. In case `active` all connections carry 8 KiB each at the same
-time. `cargo xtask bench active` and `cargo xtask bench idle` measure other numbers of connections, and smoltcp.
+The ratio compares the CPU time with the time for one connection in the same rounds. In case `idle` one connection carries transactions, and
+the other connections were used once. Bytes per end count all memory of the process, tables included. In case `active` all connections carry 8 KiB each
+at the same time. `cargo xtask bench active` and `cargo xtask bench idle` measure other numbers of connections, and smoltcp.
 
-| case | connections | CPU time | beside one | wanted | bytes per end | wanted |
+| case | connections | CPU time | ratio to one connection | wanted | bytes per end | wanted |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 ",
     );

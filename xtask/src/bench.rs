@@ -17,18 +17,18 @@ use crate::{lwip, repository};
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 #[command(after_help = "\
 Examples:
-  cargo xtask bench                     all of them
-  cargo xtask bench -p fullpipe         one crate's
-  cargo xtask bench -p fullpipe idle    one crate's benchmarks whose name contains `idle`
+  cargo xtask bench                     all benchmarks of the workspace
+  cargo xtask bench -p fullpipe         the benchmarks of one crate
+  cargo xtask bench -p fullpipe idle    the benchmarks of one crate with `idle` in their names
   cargo xtask bench page                frames per second of the page (Chromium)
   cargo xtask bench kernel              fullpipe and the kernel over the same lossy link (root)
   cargo xtask bench kernel -- --help    options of the kernel benchmark
   cargo xtask bench stacks              CPU time of fullpipe beside other stacks
   cargo xtask bench stacks --help       cases and options
-  cargo xtask bench callgrind           instructions of the same transfers (valgrind)
+  cargo xtask bench callgrind           instructions of the transfers of `stacks` (valgrind)
   cargo xtask bench active              CPU time with many active connections
   cargo xtask bench idle                CPU time and memory of a transfer while many connections are idle
-  cargo xtask bench performance         all of these, written to docs/performance.md
+  cargo xtask bench performance         stacks, callgrind, active and idle, written to docs/performance.md
   cargo xtask bench guard --update      write the figures that `cargo xtask test` compares with")]
 pub struct BenchArguments {
     #[command(subcommand)]
@@ -61,7 +61,7 @@ enum BesideStacks {
     /// Compare the instructions of fullpipe with the committed figures (needs valgrind)
     #[command(disable_help_flag = true)]
     Guard(Forwarded),
-    /// Measure everything and write docs/performance.md (needs valgrind)
+    /// Measure stacks, callgrind, active and idle, and write docs/performance.md (needs valgrind)
     #[command(disable_help_flag = true)]
     Performance(Forwarded),
 }

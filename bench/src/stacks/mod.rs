@@ -19,7 +19,8 @@ use crate::{
 /// A stack under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StackName {
-    /// No protocol: copy, sum, verify, copy, and one ACK for two segments
+    /// No protocol, as a lower bound: copies, sums and verifies payload, and returns one ACK for two
+    /// segments
     Null,
     /// smoltcp of crates.io
     #[cfg(feature = "peers")]

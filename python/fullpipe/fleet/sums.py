@@ -190,7 +190,7 @@ SUMS: List[Sum] = [
         "limit",
         more=", count(*) filter (confidence = 'high') as sure_connections",
     ),
-    _by("by_setting", "Lost time by setting that a verdict names", "setting"),
+    _by("by_setting", "Lost time by the setting that the verdict names", "setting"),
     _by(
         "by_path",
         "Lost time by path",
@@ -202,7 +202,7 @@ SUMS: List[Sum] = [
     _by("by_port", "Lost time by port", "port"),
     Sum(
         "outliers",
-        "Outliers: connections much slower than others of their path and port",
+        "Outliers: connections much slower than the other connections of their path and port",
         """
         select datasets.dataset, file, number, sender, receiver, "limit", goodput_mbps,
             peers_median_mbps, peers, lost_s, elapsed_s

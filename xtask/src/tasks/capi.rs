@@ -25,10 +25,12 @@ Examples:
   cargo xtask capi --unet3 DOCUMENT --seconds 200
   cargo xtask capi --misuse 1000000           random calls with wrong arguments, under sanitizers")]
 pub struct CapiArguments {
-    /// Build an optimised library and copy it, with its header, pkg-config file, CMake package and man page, below this folder
+    /// Build an optimised library and copy it, with its header, pkg-config file, CMake package and
+    /// man page, below this folder
     #[arg(long, value_name = "PREFIX")]
     install: Option<PathBuf>,
-    /// Compile the unchanged program of this uNet3 document, and run the program's tests against stock iperf (as root)
+    /// Compile the unchanged program of this uNet3 document, and run the program's tests against
+    /// stock iperf (as root)
     #[arg(long, value_name = "DOCUMENT")]
     unet3: Option<PathBuf>,
     /// Length of each test of --unet3, in seconds

@@ -19,8 +19,8 @@ use crate::{api, capi};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  cargo xtask docs             write them
-  cargo xtask docs --check     only say whether they are up to date")]
+  cargo xtask docs             write the pages
+  cargo xtask docs --check     only check whether the pages are up to date")]
 pub struct DocsArguments {
     /// Write nothing; fail when a page is out of date
     #[arg(long)]

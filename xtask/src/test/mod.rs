@@ -29,10 +29,10 @@ use outcome::{Outcome, Summary};
 /// Run every check and every test; the last line counts what passed and failed.
 ///
 /// The interoperability tests need root and a few programs (iperf, iperf3, tshark, tcptrace,
-/// iproute2, curl). The tests of the page need Chromium, and the counting of instructions needs
+/// iproute2, curl). The tests of the HTML page need Chromium, and the counting of instructions needs
 /// valgrind; the firmware needs QEMU, a linker and Debian's Rust compiler (1 GB). The Python package needs python3-venv
 /// and packages from PyPI. As root on Debian, missing programs are installed with apt. Elsewhere, each part whose
-/// program is missing is left out, and named at the end.
+/// program is missing is left out, and the part is named at the end.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -37,7 +37,7 @@ use xtask::repository;
 Examples:
   cargo xtask soak                              2000 worlds, then three minutes of fuzzing
   cargo xtask soak --worlds 100 --fuzz-seconds 0
-  cargo xtask soak --first 5000 --worlds 1000   other worlds
+  cargo xtask soak --first 5000 --worlds 1000   the 1000 worlds from seed 5000 on
   cargo xtask soak --seconds 600                as many worlds as fit in ten minutes
   cargo xtask soak --world 1234                 run one world
   cargo xtask soak --replay crates/sim/worlds/window-from-old-ack-4095.toml
@@ -49,11 +49,11 @@ Examples:
                                                 keep the file, for `fullpipe lab explain`
   cargo xtask soak --captures --cases 440       limits that captures show, judged
   cargo xtask soak --captures --twins           simulated copies of these captures, and their advice
-  cargo xtask soak --captures --world 17        one of these cases
+  cargo xtask soak --captures --world 17        one of the cases of --captures
   cargo xtask soak --kernels --cases 60         advice applied to kernel hosts (as root)
   cargo xtask soak --views --cases 60           three accounts (seconds by limit) of transfers with a kernel (as root)
   cargo run --release --package xtask -- soak --verdicts --worlds 1000
-                                                the same, optimised")]
+                                                1000 transfers, with an optimised build")]
 pub struct SoakArguments {
     /// Number of worlds to run [default: 2000, or 200 with --verdicts]
     #[arg(long, value_name = "N")]
@@ -82,13 +82,15 @@ pub struct SoakArguments {
     /// Capture transfers whose limit is known, and judge the limits that the captures show
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "replay", "pcap"])]
     captures: bool,
-    /// With --captures: judge the simulated copies (twins) of the captured transfers, and apply the advice of each twin to its transfer
+    /// With --captures: judge the simulated copies (twins) of the captured transfers, and apply the
+    /// advice of each twin to its transfer
     #[arg(long, requires = "captures")]
     twins: bool,
     /// Capture transfers between kernel hosts, apply the advice of `why`, and repeat the transfers (as root)
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "captures", "replay", "pcap"])]
     kernels: bool,
-    /// Compare three accounts (seconds by limit) of each transfer between fullpipe's stack and a kernel: the sender's, the receiver's and the capture's (as root)
+    /// Compare three accounts (seconds by limit) of each transfer between fullpipe's stack and a
+    /// kernel: the accounts of the sender, the receiver and the capture (as root)
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "captures", "kernels", "replay"])]
     views: bool,
     /// Number of cases of --captures, --kernels or --views [default: 440 of captures, otherwise 60]
@@ -97,7 +99,7 @@ pub struct SoakArguments {
     /// Write the experiment of the world of --world to a file
     #[arg(long, value_name = "FILE", requires_all = ["world", "verdicts"])]
     save: Option<PathBuf>,
-    /// Worlds at the same time [default: one for each core]
+    /// Number of worlds that run at the same time [default: one for each core]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
 }
