@@ -123,7 +123,7 @@ const ATTACKS: [Attack; 31] = [
         &["TcpRetransSegs"],
     ),
     attack(
-        "the same, and DSACK of everything",
+        "SACK plus ACK of two bytes, and DSACK of everything",
         || attackers::sack_bytes(SackReport::AllSpurious),
         &["TcpRetransSegs", "TcpExtTCPFullUndo"],
     ),
@@ -133,7 +133,7 @@ const ATTACKS: [Attack; 31] = [
         &["TcpExtTCPOFOQueue", "TcpDiscardTooManyHoles"],
     ),
     attack(
-        "the same on 16 connections of one address",
+        "one-byte segments on 16 connections of one address",
         || attackers::one_byte_segments(16),
         &[
             "TcpExtTCPOFOQueue",
@@ -327,7 +327,7 @@ pub struct UnknownAttack {
 
 impl fmt::Display for UnknownAttack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no attack's name holds `{}`", self.part)?;
+        write!(f, "no attack's name contains `{}`", self.part)?;
         match self.near {
             Some(near) => write!(f, "; did you mean `{near}`?"),
             None => Ok(()),

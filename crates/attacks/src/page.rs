@@ -58,14 +58,14 @@ fn counters(row: &AttackRow) -> String {
 const LEGEND: &str = "\
 An attacked host serves an honest client. The client has a delay of 5 ms to the host. It connects half a second after the attack begins (a\n\
 minute after it for attacks that occupy memory), writes 2 MiB, reads 2 MiB, and verifies each byte that it reads. *Transfer beside it* is\n\
-the time of this transfer. Attackers send 20 packets per millisecond for 2 s; attacks that occupy memory last ten minutes. The server closes a\n\
+the time of the client's transfer during the attack. Attackers send 20 packets per millisecond for 2 s; attacks that occupy memory last ten minutes. The server closes a\n\
 connection that makes no progress for 5 s. Attacks from on-link addresses are on an Ethernet, where neither host knows the other's\n\
 link address at first; the other links have no link addresses. In attacks whose name begins with IPv6 the client uses IPv6, except in the last two:\n\
-there it uses IPv4, and the hosts form IPv6 addresses from router advertisements.\n\
+there the client uses IPv4, and the hosts form IPv6 addresses from router advertisements.\n\
 \n\
-*Peak blocks* is the largest number of blocks of packet memory used or reserved, of 256. *Blocks left* is the number still used or reserved after the attack.\n\
-*Peak ranges* is the largest number of ranges for reassembly, of 1,024. *Peak pieces* is the largest number of ranges recorded for\n\
-payload in flight, of 4,160. A *node* is one step along a list or down a tree. *Nodes per packet* is the number of all steps of the host, including those for\n\
+*Peak blocks* is the largest number of blocks of packet memory used or reserved (the host has 256). *Blocks left* is the number of blocks still used or reserved after the attack.\n\
+*Peak ranges* is the largest number of ranges used for reassembly (the host has 1,024). *Peak pieces* is the largest number of ranges recorded for\n\
+payload in flight (the host has 4,160). A *node* is one step along a list or down a tree. *Nodes per packet* is the number of all steps of the host, including those for\n\
 the honest client, divided by the number of the attacker's packets. *Worst packet* is the largest number of steps to receive one packet.\n";
 
 /// The page `docs/attacks.md`.
@@ -91,7 +91,7 @@ pub fn attacks_markdown(rows: &[AttackRow]) -> String {
         let mut notes = vec![counters(row)];
         if let Some((cwnd, acked)) = row.growth {
             notes.push(format!(
-                "largest congestion window towards the attacker {} bytes, after {} acknowledged bytes",
+                "largest congestion window towards the attacker {} bytes, when the attacker had acknowledged {} bytes",
                 grouped(cwnd.into()),
                 grouped(acked.into())
             ));

@@ -158,7 +158,7 @@ fn reports_of_single_bytes_cost_a_bounded_number_of_pieces_and_steps_in_any_orde
 
 #[test]
 fn each_undo_by_dsacks_needs_a_retransmission_first() {
-    let spurious = row("the same, and DSACK of everything");
+    let spurious = row("SACK plus ACK of two bytes, and DSACK of everything");
     endured(&spurious);
     // An undo visits every lost range. Each undo needs an earlier retransmission, so the number of
     // undos is bounded.
@@ -185,7 +185,7 @@ fn single_bytes_behind_gaps_cost_a_bounded_number_of_ranges() {
 
 #[test]
 fn one_address_with_many_connections_leaves_others_the_reserve_of_ranges() {
-    let many = row("the same on 16 connections of one address");
+    let many = row("one-byte segments on 16 connections of one address");
     endured(&many);
     // No knob bounds the ranges of one address: 16 connections with 64 ranges each could take all
     // 1,024. The last sixteenth is reserved for connections with fewer than four ranges.
@@ -300,6 +300,6 @@ fn an_attack_that_is_named_is_played_alone() {
     assert_eq!(played(&["overlapping", "none"]), Ok(names.to_vec()));
     assert_eq!(
         played(&["nine"]).unwrap_err().to_string(),
-        "no attack's name holds `nine`; did you mean `none`?"
+        "no attack's name contains `nine`; did you mean `none`?"
     );
 }

@@ -216,7 +216,9 @@ pub unsafe extern "C" fn fp_config_check(
         for (knob, value) in values.value.iter().enumerate() {
             if !config.set_number(knob, *value) {
                 let name = Config::names().nth(knob).unwrap_or_default();
-                buffer.print(format_args!("{name} = {value}: not a legal value"));
+                buffer.print(format_args!(
+                    "{name} = {value}: outside the knob's legal range"
+                ));
                 return Err(Errno(FP_ERANGE));
             }
         }

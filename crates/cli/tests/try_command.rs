@@ -86,7 +86,10 @@ fn a_wrong_flag_is_one_line_and_exit_code_2() {
             &["--set", "CONFIG_IOB_NBUFERS=24"],
             "did you mean `CONFIG_IOB_NBUFFERS`?",
         ),
-        (&["--set", "tcp_fastopen=1"], "no knob expresses it"),
+        (
+            &["--set", "tcp_fastopen=1"],
+            "no knob corresponds to this setting",
+        ),
         (&["--queue", "many"], "--queue"),
         (&["--congestion", "vegas"], "newreno, cubic or bbr"),
         (&["--bytes", "1M", "--time", "1s"], "--time"),

@@ -21,12 +21,14 @@ impl fmt::Display for NameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("the host name, or a label between two dots, is empty"),
-            Self::LabelTooLong => f.write_str("a label of the host name has over 63 characters"),
+            Self::LabelTooLong => f.write_str(
+                "a label of the host name (the part between two dots) has over 63 characters",
+            ),
             Self::NameTooLong => f.write_str("the host name has over 253 characters"),
             Self::Character(c) if c.is_ascii() => {
                 write!(
                     f,
-                    "host names have letters, digits, '-', '_' and '.', not {c:?}"
+                    "host names may contain letters, digits, '-', '_' and '.', but not {c:?}"
                 )
             }
             Self::Character(c) => {
@@ -66,7 +68,7 @@ impl LookupError {
             Self::NoAddress => "the name has no address that this host can use",
             Self::TimedOut => "no name server answers: check the servers and the route to them",
             Self::ServersFailed => "every name server failed or refused to answer: try another one",
-            Self::TooManyAliases => "the name is an alias of an alias over eight times",
+            Self::TooManyAliases => "the name leads to a chain of more than eight aliases (CNAME)",
             Self::TooManyLookups => "too many lookups are under way: try again later",
         }
     }

@@ -258,16 +258,16 @@ fn set_patience(socket: &Socket) -> io::Result<()> {
 /// The error of the kernel, with a remedy.
 fn explained(error: io::Error) -> DeviceError {
     let code = error.raw_os_error();
-    let error = DeviceError::new("asking the kernel about its sockets (sock_diag)", error);
+    let error = DeviceError::new("cannot ask the kernel about its sockets (sock_diag)", error);
     match code {
         Some(libc::ENOENT | libc::EPROTONOSUPPORT | libc::EAFNOSUPPORT | libc::EINVAL) => error
             .advise(
-                "the kernel has no tcp_diag: `modprobe tcp_diag` as root, or a kernel with \
+                "the kernel has no tcp_diag: run `modprobe tcp_diag` as root, or use a kernel with \
                  CONFIG_INET_DIAG",
             ),
         Some(libc::EPERM | libc::EACCES) => error.advise(
-            "netlink is forbidden here, perhaps by a container's seccomp profile: run it on \
-             the host",
+            "this process may not use netlink, perhaps because of a container's seccomp profile: \
+             run the command on the host",
         ),
         _ => error,
     }

@@ -145,7 +145,9 @@ fn check_name(name: &str) -> Result<(), SpecError> {
     let refused =
         |char: char| char.is_whitespace() || char.is_control() || matches!(char, '/' | ':' | '%');
     if name == "." || name == ".." || name.chars().any(refused) {
-        return Err(SpecError(format!("'{name}' cannot be a device name")));
+        return Err(SpecError(format!(
+            "'{name}' cannot be a device name: choose a name without spaces, '/', ':' and '%'"
+        )));
     }
     Ok(())
 }

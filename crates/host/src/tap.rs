@@ -98,7 +98,7 @@ impl Tap {
         let failed =
             |what: String| move |source| DeviceError::privileged(what, "CAP_NET_ADMIN", source);
         let control =
-            Control::open().map_err(failed("cannot talk to the kernel about devices".into()))?;
+            Control::open().map_err(failed("cannot open a socket to configure devices".into()))?;
         let mut mtu = control
             .mtu(name)
             .map_err(failed(format!("cannot read the MTU of {name}")))?;
@@ -180,7 +180,7 @@ fn check_free(prefix: &Prefix, name: &str) -> Result<(), DeviceError> {
                 source,
             )
             .advise(format!(
-                "{holder} has it: choose another network for --host-addr"
+                "the interface {holder} has this address: choose another network for --host-addr"
             )))
         }
         Some(_) | None => Ok(()),
@@ -238,7 +238,10 @@ fn attach(file: &File, options: &DeviceOptions, existed: bool) -> Result<bool, D
         .map(|()| true)
         .map_err(|source| {
             DeviceError::new(
-                format!("cannot switch the offloads of {} on", spec.name),
+                format!(
+                    "cannot enable checksum and segmentation offload on {}",
+                    spec.name
+                ),
                 source,
             )
         })
@@ -253,13 +256,13 @@ fn refused(spec: &DeviceSpec, word: &str, existed: bool, source: io::Error) -> D
     );
     match source.raw_os_error() {
         Some(libc::EPERM) if existed => error.advise(format!(
-            "it belongs to another user, or this needs the capability CAP_NET_ADMIN: run as root, or let root create it for you (ip tuntap add dev {name} mode {word} user $USER)"
+            "{name} belongs to another user, or opening it needs the capability CAP_NET_ADMIN: run as root, or let root create {name} for you (ip tuntap add dev {name} mode {word} user $USER)"
         )),
         Some(libc::EPERM) => error.advise(format!(
-            "this needs the capability CAP_NET_ADMIN: run as root, or let root create it for you (ip tuntap add dev {name} mode {word} user $USER)"
+            "this needs the capability CAP_NET_ADMIN: run as root, or let root create {name} for you (ip tuntap add dev {name} mode {word} user $USER)"
         )),
-        Some(libc::EBUSY) => error.advise("another program has it open: stop that one or choose another name"),
-        Some(libc::EINVAL) if existed => error.advise(format!("{name} exists and is no {word} device with one queue: choose another name")),
+        Some(libc::EBUSY) => error.advise(format!("another program has {name} open: stop that program or choose another name")),
+        Some(libc::EINVAL) if existed => error.advise(format!("{name} exists but is no {word} device with a single queue: choose another name")),
         _ => error,
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn find(options: &DeviceOptions) -> Result<(u32, usize), DeviceError>
     if options.mtu.is_some() || options.host_address.is_some() {
         return refused(
             "cannot set an MTU or an address on",
-            "a device on a wire leaves its interface as it is: use ip link and ip addr",
+            "packet and xdp devices do not configure their interface: use ip link for the MTU, ip addr for the address",
         );
     }
     let failed = |what: &str| {
@@ -43,12 +43,12 @@ pub(crate) fn find(options: &DeviceOptions) -> Result<(u32, usize), DeviceError>
     };
     let control = Control::open().map_err(failed("query"))?;
     let Some(index) = interface::index(name) else {
-        return refused("there is no interface", "ip link lists them");
+        return refused("there is no interface", "ip link lists the interfaces");
     };
     if !control.is_up(name).map_err(failed("read the state of"))? {
         return refused(
-            "nothing passes the interface",
-            "bring it up: ip link set up",
+            "cannot send or receive on the interface",
+            &format!("the interface is down: bring it up (ip link set {name} up)"),
         );
     }
     let mtu = control.mtu(name).map_err(failed("read the MTU of"))?;
@@ -72,7 +72,7 @@ pub(crate) fn check_address(address: IpAddr) -> io::Result<()> {
         source,
     );
     Err(io::Error::other(error.advise(format!(
-        "this machine's {holder} has it: choose a free address of the network, because the kernel would answer too"
+        "this machine's {holder} has this address, and the kernel would answer too: choose a free address of the network"
     ))))
 }
 

@@ -116,7 +116,7 @@ fn refusals(setup: &Setup) -> Vec<String> {
         ));
     }
     if !setup.switches.is_empty() || setup.links.len() != 1 {
-        reasons.push("kernel hosts have one link and no switch between them".to_string());
+        reasons.push("kernel hosts need exactly one link between them, and no switch".to_string());
     }
     for host in &setup.hosts {
         reasons.extend(host_refusal(host));
@@ -142,7 +142,7 @@ fn refusals(setup: &Setup) -> Vec<String> {
         let vanishes = |ending| matches!(ending, Ending::Vanish { .. });
         if vanishes(flow.ending()) || vanishes(flow.reader_ending()) {
             reasons.push(format!(
-                "{}: a program of the kernel cannot vanish without closing its connection",
+                "{}: an application on a kernel host cannot vanish, because the kernel closes the connections of a program that ends",
                 flow.name
             ));
         }
@@ -150,7 +150,7 @@ fn refusals(setup: &Setup) -> Vec<String> {
     let count: u32 = setup.flows.iter().map(|flow| flow.count).sum();
     if count > CONNECTIONS {
         reasons.push(format!(
-            "{count} connections, and kernel hosts run at most {CONNECTIONS}"
+            "the row has {count} connections, but kernel hosts run at most {CONNECTIONS}"
         ));
     }
     reasons
@@ -165,7 +165,7 @@ fn host_refusal(host: &HostPlan) -> Option<String> {
     }
     host.registered_congestion().map(|own| {
         format!(
-            "{name}.tcp.congestion = {}: the kernel does not have it",
+            "{name}.tcp.congestion = {}: the kernel does not have this algorithm",
             own.name
         )
     })

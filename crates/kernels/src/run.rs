@@ -190,7 +190,8 @@ fn note_link(measured: &mut KernelMeasured, link: &LiveReport) {
     measured.link_late_p99_us = late.max().unwrap_or(0);
     if measured.link_late_p99_us > LATE_US {
         measured.notes.push(format!(
-            "This machine was busy: 1 of 100 frames left the link more than {:.1} ms late.",
+            "This machine was busy: 1 of 100 frames left the link more than {:.1} ms late, so the path \
+             had more delay than the row sets.",
             measured.link_late_p99_us as f64 / 1e3
         ));
     }
@@ -363,7 +364,9 @@ fn measured(
             .map(|why| format!("The connection was dropped: {why}.")),
     );
     if is_cut {
-        notes.push(format!("Cut after {elapsed_s:.0} s of real time (--time)."));
+        notes.push(format!(
+            "Transfer cut off after {elapsed_s:.0} s of real time (--time)."
+        ));
     }
     let sender = plan.end_of(plan.connections[0].from);
     KernelMeasured {

@@ -10,11 +10,12 @@ crate::knobs! {
         blocks: u32 = 4096, legal 1 => u32::MAX - 1, drawn 4 => 256, "blocks";
         /// Size of a block.
         block_size: u32 = 2048, legal 1 => 1 << 30, drawn 64 => 2048, "bytes";
-        /// Cells (equal parts) of a block. Once a quarter of the pool is used or reserved, a newly
-        /// accepted or idle connection has only one cell as its window. The window grows into
-        /// blocks after the peer has sent a cell of payload without a pause. No window is a cell if
-        /// this knob is 1, if a cell has less than 256 bytes, or if the unit of the window field is
-        /// more than a quarter of a cell (for cells of 512 bytes: if windows may exceed 8 MB).
+        /// Cells (equal parts) into which a block can be divided. Once a quarter of the pool is
+        /// used or reserved, the receive window of a newly accepted or idle connection is only one
+        /// cell instead of whole blocks. The window grows to whole blocks after the peer has sent a
+        /// cell of payload without a pause. No window is a cell if this knob is 1, if a cell has
+        /// less than 256 bytes, or if the unit of the window field is more than a quarter of a cell
+        /// (for cells of 512 bytes: if windows may exceed 8 MB).
         cells: u32 = 4, legal 1 => 16, drawn 1 => 4, "cells";
         /// Blocks guaranteed to senders: only senders can take these blocks. Without this floor,
         /// windows advertised to peers could use all the memory that an answer to those peers
@@ -28,7 +29,7 @@ crate::knobs! {
         /// advertise a window, at the risk that a block is missing when payload arrives; `cells`
         /// has the same effect without this risk.
         overcommit_percent: u32 = 100, legal 100 => 100_000, drawn 100 => 100, "%";
-        /// Share of blocks used and reserved below which pressure ends.
+        /// Share of blocks used and reserved below which memory pressure (see `pressure`) ends.
         pressure_low: u32 = 70, legal 1 => 100, drawn 30 => 70, "%";
         /// Share of blocks used and reserved from which memory is under pressure: autotuned buffers
         /// stop growing, and the largest shrink.
@@ -82,10 +83,14 @@ impl PoolConfig {
             return Some("send_floor and receive_floor together exceed the number of blocks");
         }
         if self.overcommit_percent < 100 {
-            return Some("overcommit_percent below 100 would leave blocks that no holder can take");
+            return Some(
+                "overcommit_percent must be at least 100: less would leave blocks that can never be used",
+            );
         }
         if self.pressure_low > self.pressure || self.pressure > self.pressure_high {
-            return Some("pressure_low, pressure and pressure_high must not fall");
+            return Some(
+                "pressure_low must not exceed pressure, nor pressure exceed pressure_high",
+            );
         }
         if self.ranges == u32::MAX {
             return Some("at most 2^32 - 2 ranges");

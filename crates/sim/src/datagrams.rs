@@ -240,7 +240,10 @@ impl DatagramFlow {
             return Ok(DatagramStep::Blocked);
         };
         if read.len != self.buffer.len() {
-            return Err(format!("a datagram of {} bytes was read", read.len));
+            return Err(format!(
+                "a datagram of {} bytes was read, but the sender's datagrams have another size",
+                read.len
+            ));
         }
         let (number, payload) = self.buffer.split_at(NUMBER_LEN);
         let number = u64::from_be_bytes(number.try_into().unwrap_or_default());

@@ -90,7 +90,7 @@ impl TryFrom<u8> for Family {
         match version {
             4 => Ok(Self::V4),
             6 => Ok(Self::V6),
-            other => Err(format!("{other}: the IP version is 4 or 6")),
+            other => Err(format!("{other}: the IP version must be 4 or 6")),
         }
     }
 }

@@ -60,7 +60,9 @@ impl EndSocket<'_> {
             | TcpError::NoSuchHandle
             | TcpError::AddressRemoved
             | TcpError::Setting(_) => {
-                self.find(format!("{call} was refused without a reason: {error}"));
+                self.find(format!(
+                    "{call} was refused, although the application may make this call: {error}"
+                ));
             }
         }
     }
@@ -217,7 +219,9 @@ impl Socket for EndSocket<'_> {
                 self.progress += count as u64;
                 if self.own.read > self.peer.written {
                     let (read, written) = (self.own.read, self.peer.written);
-                    self.find(format!("{read} bytes were read of {written} written"));
+                    self.find(format!(
+                        "{read} bytes were read, more than the {written} bytes written"
+                    ));
                 }
                 ReadOutcome::Bytes(count as u64)
             }

@@ -262,12 +262,14 @@ impl WorldPlan {
             let ends = self.hosts.iter().filter(|host| host.link == number).count();
             let free = if self.links.len() > 1 { 1 } else { 2 };
             if ends > free {
-                return refuse(format!("links[{number}] has room for {free} hosts"));
+                return refuse(format!(
+                    "links[{number}]: at most {free} of the hosts may be on this link"
+                ));
             }
         }
         for (number, host) in self.hosts.iter().enumerate() {
             if host.link >= self.links.len() {
-                return refuse(format!("hosts[{number}]: no link {}", host.link));
+                return refuse(format!("hosts[{number}]: there is no link {}", host.link));
             }
             if let Err(error) = host.config.validate() {
                 return refuse(format!("hosts[{number}]: {error}"));
@@ -275,7 +277,9 @@ impl WorldPlan {
         }
         for (number, flow) in self.flows.iter().enumerate() {
             if flow.client.max(flow.server) >= self.hosts.len() || flow.client == flow.server {
-                return refuse(format!("flows[{number}]: its ends are two of the hosts"));
+                return refuse(format!(
+                    "flows[{number}]: client and server must be the numbers of two different hosts"
+                ));
             }
             if flow.family == Family::V6
                 && let Err(words) = self.check_v6(flow)
@@ -290,7 +294,7 @@ impl WorldPlan {
         }) = self.outage
             && (link >= self.links.len() || begin + length > self.impaired_for)
         {
-            return refuse("outage: it is of one of the links, within impaired_for".into());
+            return refuse("outage: link must be the number of a link, and the outage must end within impaired_for".into());
         }
         Ok(())
     }

@@ -40,8 +40,9 @@ fullpipe_pool::knobs! {
     /// Sizes of the tables, and the work of a turn.
     pub struct StackConfig in "stack" {
         /// Connections at the same time, those in TIME-WAIT excluded. If all are in use, a new
-        /// connection replaces the orphan that has stalled longest, which is reset. If all are
-        /// orphans, it replaces the oldest.
+        /// connection replaces the orphan (see `orphans`) that has stalled longest, and this orphan
+        /// is reset. If no orphan has stalled but all connections are orphans, the new connection
+        /// replaces the oldest orphan.
         connections: u32 = 256, legal 1 => 1_048_576, drawn 1 => 64, "connections";
         /// Listening sockets.
         listeners: u32 = 16, legal 0 => 65_536, drawn 1 => 4, "listeners";
@@ -50,9 +51,9 @@ fullpipe_pool::knobs! {
         /// Handshakes in progress from one address. A further SYN is treated as if
         /// `half_open` were reached.
         half_open_per_source: u32 = 64, legal 1 => 1_048_576, drawn 1 => 16, "connections";
-        /// Ranges in flight that all connections together track with their send times, in
-        /// addition to one range each. If few are left, neighbouring ranges are merged. 0
-        /// stands for one range for each 2 KiB of packet memory, at least 4,096.
+        /// Ranges in flight that all connections together track with their send times, in addition
+        /// to one range for each connection. If few ranges are left, neighbouring ranges are
+        /// merged. 0 stands for one range for each 2 KiB of packet memory, at least 4,096.
         sent_ranges: u32 = 0, legal 0 => 1_048_576, drawn 0 => 256, "pieces";
         /// Ranges in flight that one connection may track. SACK blocks that need more are ignored
         /// until the peer reports them again. 0 stands for one range for each KiB in flight, at
@@ -75,8 +76,9 @@ fullpipe_pool::knobs! {
         /// further orphan resets the oldest.
         orphans: u32 = 128, legal 0 => 1_048_576, drawn 128 => 256, "connections";
         /// Largest share of packet memory that stalled orphans may use while other connections are
-        /// refused memory; beyond it, the first stalled orphan is reset. An orphan is stalled if
-        /// its peer has acknowledged nothing for `tcp.retries1` timeouts or probes.
+        /// refused memory. Beyond this share, the orphan that has stalled longest is reset. An
+        /// orphan is stalled if its peer has acknowledged nothing for `tcp.retries1` timeouts or
+        /// probes.
         orphan_share: u32 = 25, legal 1 => 100, drawn 100 => 100, "percent";
         /// Connections in TIME-WAIT. A further connection replaces the oldest.
         time_wait_entries: u32 = 256, legal 0 => 1_048_576, drawn 0 => 16, "connections";
@@ -126,9 +128,9 @@ fullpipe_pool::knobs! {
         ttl: u32 = 64, legal 1 => 255, drawn 1 => 255, "hops";
         /// Addresses of this host.
         addresses: u32 = 4, legal 1 => 1_024, drawn 1 => 8, "addresses";
-        /// Receive packets to every address, not only to this host's own (AnyIP). Sockets may then be
-        /// bound to any address, and connections keep the address that the peer asked for. For
-        /// gateways that end the connections of other hosts.
+        /// Receive packets to every address, not only to addresses of this host (AnyIP). Sockets
+        /// may then be bound to any address, and connections keep the address that the peer asked
+        /// for. For gateways that end the connections of other hosts.
         accept_any: bool = false, legal false => true, drawn false => false, "";
         /// Routes besides those to the networks of this host's addresses, the default route
         /// included.
@@ -181,7 +183,7 @@ fullpipe_pool::knobs! {
         reachable_time: Duration = Duration::from_secs(60),
             legal Duration::from_millis(10) => Duration::from_secs(86_400),
             drawn Duration::from_secs(1) => Duration::from_secs(60), "";
-        /// Time for which packets to an unreachable neighbour are dropped at once.
+        /// Time for which packets to an unreachable neighbour are dropped without a new request.
         failed_time: Duration = Duration::from_secs(1),
             legal Duration::ZERO => Duration::from_secs(3_600),
             drawn Duration::ZERO => Duration::from_secs(3), "";
@@ -223,7 +225,8 @@ fullpipe_pool::knobs! {
         receive_buffer: u32 = 524_288, legal 1 => 1_073_741_824, drawn 1_024 => 524_288, "bytes";
         /// Datagrams written and not yet sent, for each socket.
         send_queue: u32 = 64, legal 1 => 65_536, drawn 1 => 64, "datagrams";
-        /// Bytes written and not yet sent, for each socket. No larger datagram can be sent.
+        /// Bytes written and not yet sent, for each socket. A datagram larger than this cannot be
+        /// sent.
         send_buffer: u32 = 262_144, legal 1 => 1_073_741_824, drawn 1_024 => 262_144, "bytes";
     }
 }
@@ -445,7 +448,7 @@ impl Config {
         if reassembly_datagrams > 0 && reassembly_largest > reassembly_bytes {
             return Some(format!(
                 "ip.reassembly_largest = {reassembly_largest} is above ip.reassembly_bytes = \
-                 {reassembly_bytes}: such a datagram could never be reassembled"
+                 {reassembly_bytes}: a datagram of the largest size could never be reassembled"
             ));
         }
         None
@@ -468,9 +471,9 @@ fn window_contradiction(pool: &PoolConfig) -> Option<String> {
     }
     let least = u64::from(send_floor) + u64::from(FEWEST_WINDOW_BLOCKS);
     Some(format!(
-        "pool.blocks = {blocks} leaves {windows} to receive windows beside pool.send_floor = \
-         {send_floor}, and a window needs {FEWEST_WINDOW_BLOCKS}: no connection could be opened. \
-         Set pool.blocks to at least {least}{}",
+        "pool.blocks = {blocks} leaves only {windows} for receive windows beside \
+         pool.send_floor = {send_floor}, and a window needs {FEWEST_WINDOW_BLOCKS} blocks: no \
+         connection could be opened. Set pool.blocks to at least {least}{}",
         if limit >= FEWEST_WINDOW_BLOCKS.into() {
             ", or lower pool.send_floor"
         } else {

@@ -75,7 +75,7 @@ impl Description {
             self.info.limit.current().name(),
             self.info.receive_limit.current().name(),
         );
-        write!(f, "  limited by {} now; in all", now.0)?;
+        write!(f, "  limited by {} now; time by limit:", now.0)?;
         for (limit, time, _) in self
             .info
             .limit
@@ -86,7 +86,7 @@ impl Description {
         }
         write!(
             f,
-            "\n  as receiver, limits the peer by {} now; in all",
+            "\n  as receiver, limits the peer by {} now; time by limit:",
             now.1
         )?;
         let shares = self.info.receive_limit.shares(at);

@@ -101,9 +101,13 @@ impl fmt::Display for OpenError {
             Self::NoPort => "a listener and a destination need a port other than 0",
             Self::NoFreePort => "every ephemeral port to this destination is taken",
             Self::NoRoute => "no route leads to this destination",
-            Self::TooManyConnections => "every connection is in use (knob stack.connections)",
+            Self::TooManyConnections => {
+                "all connections that the knob stack.connections allows are in use"
+            }
             Self::Setting(error) => return error.fmt(f),
-            Self::TooManyListeners => "every listener is in use (knob stack.listeners)",
+            Self::TooManyListeners => {
+                "all listeners that the knob stack.listeners allows are in use"
+            }
         })
     }
 }

@@ -154,7 +154,11 @@ impl Stack {
         }
         let mut routes = Routes::new(addresses, config.ip.routes.max(1));
         if let Some(gateway) = gateway {
-            let refused = |_| ConfigError::Interface("the gateway is not of the address's family");
+            let refused = |_| {
+                ConfigError::Interface(
+                    "the gateway and the interface's address must both be IPv4 or both IPv6",
+                )
+            };
             routes.set_default(gateway).map_err(refused)?;
         }
         let sizes = &config.stack;
@@ -446,7 +450,9 @@ impl Interface {
             IpAddr::V6(_) => {}
         }
         if address.is_unspecified() || address.is_multicast() || address.is_loopback() {
-            return refused("the interface needs the address of one host");
+            return refused(
+                "the interface needs the address of one host, not 0.0.0.0, ::, a multicast or a loopback address",
+            );
         }
         let subnet = Subnet {
             address,
@@ -463,7 +469,9 @@ impl Interface {
                 "the interface needs the address of one host, not the network's own (all \
                  host bits 0) nor its broadcast address (all ones)"
             }
-            IpAddr::V6(_) => "an IPv4-mapped IPv6 address is no address of a host on a link",
+            IpAddr::V6(_) => {
+                "an IPv4-mapped IPv6 address is no address of an interface: give the IPv4 address"
+            }
         })
     }
 }
@@ -487,17 +495,19 @@ fn check(interface: &Interface) -> Result<(), ConfigError> {
     let refused = |why| Err(ConfigError::Interface(why));
     Interface::check_address(*address, *prefix_len)?;
     if capabilities.medium == Medium::Ethernet && !mac.is_unicast() {
-        return refused("the interface needs the link address of one host");
+        return refused("the interface's MAC address must be a unicast address");
     }
     if !(MIN_MTU..=usize::from(u16::MAX)).contains(&capabilities.mtu) {
         return refused("the device's MTU must be 68 to 65535 bytes");
     }
     check_mtu(*address, capabilities.mtu).map_err(ConfigError::Interface)?;
     if gateway.is_some_and(|gateway| gateway.is_ipv4() != address.is_ipv4()) {
-        return refused("the gateway is not of the address's family");
+        return refused("the gateway and the interface's address must both be IPv4 or both IPv6");
     }
     if capabilities.super_segment > 0 && !capabilities.checksum_tx {
-        return refused("a device that cuts segments must also complete their checksums");
+        return refused(
+            "a device with segmentation offload (super_segment) must also offer checksum_tx",
+        );
     }
     Ok(())
 }

@@ -80,9 +80,10 @@ knobs! {
         /// the application reads in a round trip. 0, or less than `receive_buffer`, keeps
         /// it at `receive_buffer`. The window scale is chosen for this size.
         receive_buffer_max: u32 = 0, legal 0 => 1 << 30, drawn 0 => 1 << 20, "bytes";
-        /// Largest share that one connection's window may reserve of the blocks that are free or
-        /// already its own. 100 lets the first connection take all memory. Under pressure, this
-        /// share also bounds send and receive buffers that have grown.
+        /// Largest share of memory that one connection's receive window may reserve, in percent of
+        /// the blocks that are free or already used by this connection. 100 lets the first
+        /// connection take all memory. Under pressure, this share also bounds send and receive
+        /// buffers that have grown.
         window_share: u32 = 50, legal 1 => 100, drawn 25 => 100, "percent";
         /// As `window_share`, for a connection that has received nothing yet. A small share leaves
         /// memory for send buffers. The window is at least 536 bytes.
@@ -96,9 +97,9 @@ knobs! {
         /// ICMP message. RFC 4821, RFC 8899.
         mtu_probing: MtuProbing = MtuProbing::BlackHole, legal MtuProbing::Off => MtuProbing::Always,
             drawn MtuProbing::Off => MtuProbing::Always, "";
-        /// Segment size, payload and options, at which the search for the path
-        /// MTU starts, and to which `retries1` timeouts of longer segments
-        /// reduce it; further timeouts halve the size.
+        /// Segment size (payload and options) at which the search for the path MTU starts. After
+        /// `retries1` timeouts of longer segments, the segment size is reduced to this value;
+        /// further timeouts halve the size.
         base_mss: u32 = 1_024, legal 216 => 65_495, drawn 216 => 1_460, "bytes";
         /// Time after which a segment size that was too large is tried again. RFC 1191
         /// §6.3.
@@ -110,7 +111,7 @@ knobs! {
         fit_segments: u32 = 8, legal 0 => 16, drawn 0 => 16, "segments";
         /// Offer window scaling. RFC 7323 §2.
         window_scaling: bool = true, legal false => true, drawn false => true, "";
-        /// Offer timestamps: round-trip times and old-duplicate checks. RFC 7323 §3.
+        /// Offer timestamps, which measure round-trip times and detect old duplicates. RFC 7323 §3.
         timestamps: bool = true, legal false => true, drawn false => true, "";
         /// Offer selective acknowledgments. RFC 2018.
         sack: bool = true, legal false => true, drawn false => true, "";
@@ -122,8 +123,8 @@ knobs! {
         /// Bytes of out-of-order payload that one connection may buffer. Further out-of-order
         /// payload is dropped, and the peer retransmits it.
         out_of_order: u32 = 1 << 30, legal 0 => 1 << 30, drawn 0 => 256 << 10, "bytes";
-        /// Largest number of bytes that a connection may have sent without an acknowledgment. A
-        /// smaller send buffer bounds them instead.
+        /// Largest number of bytes that a connection may have sent without an acknowledgment. If
+        /// the send buffer is smaller, the send buffer is the bound.
         unacknowledged: u32 = 1 << 30, legal 128 => 1 << 30, drawn 300 => 1 << 20, "bytes";
         /// Delay a partial segment while data is unacknowledged. RFC 9293 §3.7.4.
         nagle: bool = true, legal false => true, drawn false => true, "";
@@ -177,7 +178,7 @@ knobs! {
         /// Keepalive probes in a row without an answer that end the connection.
         keepalive_probes: u32 = 9, legal 1 => 255, drawn 6 => 12, "probes";
         /// Longest time for which data may stay unacknowledged before the connection is dropped;
-        /// with 0 only `retries2` limits it. RFC 5482.
+        /// with 0, only `retries2` limits this time. RFC 5482.
         user_timeout: Duration = secs(0), legal secs(0) => secs(86_400), drawn secs(0) => secs(0), "";
         /// Time for which a closed connection keeps its ports: 2 MSL. RFC 9293
         /// §3.6.1.
@@ -198,8 +199,8 @@ knobs! {
         /// Leave CUBIC's slow start when round trips grow longer, before a
         /// queue overflows. HyStart++, RFC 9406.
         hystart: bool = true, legal false => true, drawn false => true, "";
-        /// Share of a round trip's bytes that may be lost before BBR considers the path full; at
-        /// 100 losses never have this effect.
+        /// Share of a round trip's bytes that may be lost before BBR considers the path full. With
+        /// 100, BBR never considers the path full because of losses.
         bbr_loss_threshold: u32 = 2, legal 1 => 100, drawn 1 => 100, "percent";
         /// Explicit congestion notification: routers mark packets instead of
         /// dropping them. RFC 3168.
@@ -216,13 +217,14 @@ knobs! {
         segment_sizing: SegmentSizing = SegmentSizing::Transmit,
             legal SegmentSizing::Transmit => SegmentSizing::Write,
             drawn SegmentSizing::Transmit => SegmentSizing::Write, "";
-        /// Largest device backlog of one connection, if the device reports
-        /// completions. The effective bound is a millisecond of the pacing rate, or
-        /// two frames if that is more, but never above this knob. 0 is unlimited.
+        /// Largest device backlog of one connection, if the device reports completions. The
+        /// effective bound is the payload of 1 ms at the pacing rate, but at least two frames and
+        /// at most this knob. 0 is unlimited.
         small_queue: u32 = 1 << 20, legal 0 => 1 << 30, drawn 0 => 1 << 16, "bytes";
         /// Probe for lost tails after two round trips of silence. RFC 8985 §7.
         tail_loss_probe: bool = true, legal false => true, drawn false => true, "";
-        /// Accept either the whole write or nothing, like stacks that cut segments at the write.
+        /// Accept a write as a whole or not at all, as stacks do that divide payload into segments
+        /// at the write.
         write_atomic: bool = false, legal false => true, drawn false => false, "";
         /// Shortest time between two challenge ACKs of one connection. RFC 5961 §7.
         challenge_ack_interval: Duration = ms(100), legal ms(0) => secs(60), drawn ms(1) => ms(500), "";
@@ -237,9 +239,9 @@ knobs! {
         /// Share of the receive buffer that is advertised as window; see
         /// `send_text_share`.
         receive_text_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
-        /// Without Nagle, send a segment that is not full if it fills the peer's window to its last
-        /// byte. A window smaller than a segment is still not used. RFC 9293 §3.8.6.2.1 would leave
-        /// that part of the window unused.
+        /// If `nagle` is off, send a partial segment that uses the peer's window up to its last
+        /// byte. RFC 9293 §3.8.6.2.1 would leave this last part of the window unused. A window that
+        /// is smaller than a full segment stays unused in any case.
         use_up_window: bool = false, legal false => true, drawn false => true, "";
         /// Let the receive buffer grow to `receive_buffer_max`.
         receive_tuning: bool = true, legal false => true, drawn true => true, "";

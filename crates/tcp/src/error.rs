@@ -94,9 +94,9 @@ impl fmt::Display for SettingError {
                 most,
                 unit,
             } => write!(f, "{setting} is outside {least} to {most} {unit}"),
-            Self::NoSuchCongestion => {
-                f.write_str("another host registered this congestion control algorithm")
-            }
+            Self::NoSuchCongestion => f.write_str(
+                "this host has no such congestion control algorithm: another host registered it",
+            ),
         }
     }
 }

@@ -68,7 +68,9 @@ impl WireError {
 impl fmt::Display for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Truncated => "the bytes end before the header or the length it claims",
+            Self::Truncated => {
+                "the bytes end within the header, or before the length that the header states"
+            }
             Self::BadChecksum => "the checksum does not match the bytes",
             Self::BadVersion => "the IP version is not the expected one",
             Self::BadHeaderLength => "the header length is below the minimum or beyond the packet",

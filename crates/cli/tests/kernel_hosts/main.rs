@@ -129,7 +129,7 @@ fn a_row_longer_than_its_bound_is_cut_and_says_so() {
     let cut = &report["rows"][0]["kernel"];
     assert_eq!(cut["outcome"], "cut");
     assert!(cut["delivered_bytes"].as_u64().unwrap() < 2_000_000);
-    assert!(cut["notes"].to_string().contains("Cut after"));
+    assert!(cut["notes"].to_string().contains("cut off after"));
 }
 
 #[test]

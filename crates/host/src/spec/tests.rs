@@ -36,9 +36,18 @@ fn a_wrong_device_is_one_clear_line() {
             "tap:sixteen_letters_",
             "the device name 'sixteen_letters_' is too long: 16 bytes, at most 15",
         ),
-        ("tap:a/b", "'a/b' cannot be a device name"),
-        ("tap:fp%d", "'fp%d' cannot be a device name"),
-        ("tap:..", "'..' cannot be a device name"),
+        (
+            "tap:a/b",
+            "'a/b' cannot be a device name: choose a name without spaces, '/', ':' and '%'",
+        ),
+        (
+            "tap:fp%d",
+            "'fp%d' cannot be a device name: choose a name without spaces, '/', ':' and '%'",
+        ),
+        (
+            "tap:..",
+            "'..' cannot be a device name: choose a name without spaces, '/', ':' and '%'",
+        ),
     ] {
         assert_eq!(
             text.parse::<DeviceSpec>().expect_err(text).to_string(),

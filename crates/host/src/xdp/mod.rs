@@ -118,16 +118,16 @@ fn check_interface(name: &str, mtu: usize) -> Result<usize, DeviceError> {
     let queues = control.receive_queues(name).map_err(failed)?;
     if queues > 1 {
         return unfit(
-            format!("has {queues} receive queues, of which a socket reads one"),
-            format!("merge them (ethtool -L {name} combined 1), or {instead}"),
+            format!("has {queues} receive queues, and an AF_XDP socket reads only one"),
+            format!("merge the queues (ethtool -L {name} combined 1), or {instead}"),
         );
     }
     match rings::chunk_for(mtu + LINK_HEADER_MAX) {
         Some(chunk) => Ok(chunk),
         None => unfit(
-            format!("has an MTU of {mtu}, more than a chunk holds"),
+            format!("has an MTU of {mtu}, more than a buffer of an AF_XDP socket holds"),
             format!(
-                "lower it (ip link set {name} mtu {}), or {instead}",
+                "lower the MTU (ip link set {name} mtu {}), or {instead}",
                 rings::FRAME_MAX - LINK_HEADER_MAX
             ),
         ),
@@ -145,7 +145,7 @@ fn refused(name: &str, source: io::Error) -> DeviceError {
             format!("this kernel has no AF_XDP (CONFIG_XDP_SOCKETS): use packet:{name}")
         }
         Some(libc::EBUSY | libc::EEXIST) => format!(
-            "another program has an XDP program or an AF_XDP socket there: end it (ip link set {name} xdp off removes a program), or use packet:{name}"
+            "another process has an XDP program or an AF_XDP socket on this interface: end that process, remove its XDP program (ip link set {name} xdp off), or use packet:{name}"
         ),
         Some(libc::EOPNOTSUPP | libc::EINVAL) => {
             format!(
@@ -153,7 +153,7 @@ fn refused(name: &str, source: io::Error) -> DeviceError {
             )
         }
         Some(libc::ENOBUFS | libc::ENOMEM) => {
-            "too little memory may be locked: raise it (ulimit -l 32768), or run as root".into()
+            "the limit on locked memory is too low: raise the limit (ulimit -l 32768), or run as root".into()
         }
         _ => return DeviceError::new(what, source),
     };

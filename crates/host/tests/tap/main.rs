@@ -117,16 +117,16 @@ fn a_refusal_names_the_device_and_a_remedy_and_leaves_nothing_behind() {
             let first = Tap::open(&options("tap:fpbusy")).expect("root may");
             assert_eq!(
                 refused(&options("tap:fpbusy")),
-                "cannot open tap:fpbusy: Device or resource busy (os error 16); another program has it open: stop that one or choose another name"
+                "cannot open tap:fpbusy: Device or resource busy (os error 16); another program has fpbusy open: stop that program or choose another name"
             );
             drop(first);
 
             ip("tuntap add dev fpkind mode tap");
             assert_eq!(
                 refused(&options("tun:fpkind")),
-                "cannot open tun:fpkind: Invalid argument (os error 22); fpkind exists and is no tun device with one queue: choose another name"
+                "cannot open tun:fpkind: Invalid argument (os error 22); fpkind exists but is no tun device with a single queue: choose another name"
             );
-            assert!(refused(&options("tap:lo")).contains("lo exists and is no tap device"));
+            assert!(refused(&options("tap:lo")).contains("lo exists but is no tap device"));
 
             ip("addr add 10.7.0.1/24 dev lo");
             let taken = DeviceOptions {
@@ -135,7 +135,7 @@ fn a_refusal_names_the_device_and_a_remedy_and_leaves_nothing_behind() {
             };
             assert_eq!(
                 refused(&taken),
-                "fpaddr cannot have the address 10.7.0.1: Address already in use (os error 98); lo has it: choose another network for --host-addr"
+                "fpaddr cannot have the address 10.7.0.1: Address already in use (os error 98); the interface lo has this address: choose another network for --host-addr"
             );
             let oversized = DeviceOptions {
                 mtu: Some(70_000),

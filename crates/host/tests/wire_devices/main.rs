@@ -278,7 +278,10 @@ fn the_kernel_keeps_its_own_traffic_on_the_interface() {
             let begun = Runtime::builder("10.8.3.9/24".parse().expect("an address"))
                 .start(options(device).open().expect("root may"));
             let error = begun.expect_err("the kernel has it").to_string();
-            assert!(error.contains("this machine's fpwire0 has it"), "{error}");
+            assert!(
+                error.contains("this machine's fpwire0 has this address"),
+                "{error}"
+            );
         }
     });
 }

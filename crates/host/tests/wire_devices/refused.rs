@@ -24,11 +24,17 @@ fn a_refusal_names_the_interface_and_a_remedy() {
                 for (device, words) in [
                     (
                         format!("{kind}:fpnone"),
-                        ["there is no interface fpnone", "ip link lists them"],
+                        [
+                            "there is no interface fpnone",
+                            "ip link lists the interfaces",
+                        ],
                     ),
                     (
                         format!("{kind}:{name}"),
-                        ["nothing passes the interface fpwire0", "ip link set up"],
+                        [
+                            "cannot send or receive on the interface fpwire0",
+                            "ip link set fpwire0 up",
+                        ],
                     ),
                 ] {
                     let line = refusal(&device);

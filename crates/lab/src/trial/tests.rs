@@ -88,7 +88,7 @@ fn a_wrong_setting_is_refused_under_the_flag_that_made_it() {
         ),
         (
             with("linux", &[("tcp_slow_start_after_idle", "0")]),
-            "no knob expresses it",
+            "no knob corresponds to this setting",
         ),
         (wrong_congestion, "--congestion: tcp.congestion = vegas"),
         (wrong_queue, "--queue: path.queue = many"),

@@ -75,7 +75,7 @@ fn check(options: &ClientOptions) -> Result<(), Failure> {
     }
     if options.udp && !(DATAGRAM_LEN..=DATAGRAM_MAX).contains(&options.write_length()) {
         return usage(format!(
-            "a datagram has {DATAGRAM_LEN} to {DATAGRAM_MAX} bytes (-l)"
+            "a datagram must have {DATAGRAM_LEN} to {DATAGRAM_MAX} bytes (-l)"
         ));
     }
     if options.udp && options.reverse && options.write_length() < DATAGRAM_LEN + CLIENT_LEN {

@@ -160,7 +160,7 @@ impl<S: Stream> Connection<'_, S> {
         let flow = self.start(reverse);
         if header.is_some_and(|header| header.wants_dual_test) {
             self.report(ReportEvent::Error(format!(
-                "[{:>3}] the client waits to be called back (-d, -r), which is not implemented",
+                "[{:>3}] the client asks this server to open a connection back (-d, -r), which is not implemented",
                 self.id
             )));
         }

@@ -17,7 +17,7 @@ pub struct NoBlock;
 
 impl fmt::Display for NoBlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("more was promised than the pool holds, and no block is left")
+        f.write_str("more blocks are reserved than the pool has, and no block is free")
     }
 }
 

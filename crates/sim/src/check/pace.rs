@@ -105,8 +105,8 @@ impl PaceChecker {
         for &payload in payloads {
             if self.free == 0 && self.debt > self.quantum + ROUNDING {
                 return Err(format!(
-                    "{payload} bytes left {} early at {fastest} bytes a second: {payloads:?} were sent \
-                     together, {in_flight} are in flight",
+                    "a segment of {payload} bytes left {} too early for a rate of {fastest} bytes/s: \
+                     segments of {payloads:?} bytes left together, {in_flight} bytes are in flight",
                     self.debt - self.quantum,
                 ));
             }

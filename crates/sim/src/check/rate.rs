@@ -37,8 +37,8 @@ pub fn check(sample: FastestSample, path: PathCapacity) -> Result<(), Violation>
         return Ok(());
     }
     Err(format!(
-        "a rate sample says that {} bytes arrived in {} us, with a round trip of {} us: a link of \
-         {} bit/s carries {most}",
+        "a rate sample says that {} bytes arrived in {} us, with a round trip of {} us, but in that \
+         time a link of {} bit/s carries at most {most} bytes",
         sample.delivered, sample.interval_us, sample.rtt_us, path.rate_bps,
     ))
 }

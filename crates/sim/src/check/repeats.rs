@@ -174,8 +174,8 @@ impl RepeatChecker {
         };
         if let Some(una) = una.filter(|&una| after(una, start)) {
             return Err(format!(
-                "{} bytes from {start} on were sent again, {} of them below {una}, which was \
-                 acknowledged",
+                "{} bytes from sequence number {start} on were retransmitted, although {} of these bytes \
+                 are below {una}, which was acknowledged",
                 end.wrapping_sub(start),
                 una.wrapping_sub(start),
             ));
@@ -185,7 +185,7 @@ impl RepeatChecker {
         };
         match self.sacked.iter().find(overlap) {
             Some((left, right, at)) => Err(format!(
-                "{start}..{end} was sent again although {left}..{right} was SACKed at {:.6} s",
+                "{start}..{end} was retransmitted although {left}..{right} was SACKed at {:.6} s",
                 at.as_secs_f64()
             )),
             None => Ok(()),

@@ -58,7 +58,7 @@ pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(
     }
     if seen.timer.is_none() {
         return Err(format!(
-            "there is work to do and no timer runs ({})",
+            "payload is unsent or unacknowledged, but no timer runs ({})",
             holds()
         ));
     }
@@ -68,7 +68,10 @@ pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(
         .max(config.sws_override);
     let silent = seen.now.since(seen.waits_since);
     if silent > longest + SLACK {
-        return Err(format!("silent for {silent} with work to do ({})", holds()));
+        return Err(format!(
+            "nothing was sent for {silent}, although payload is unsent or unacknowledged ({})",
+            holds()
+        ));
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ frame_losses! {
     /// The frame was a pure ACK that waited, and a later ACK took its place.
     AckThinning = "ack_thinning", "by ACK thinning on";
     /// The frame was longer than the link's MTU, or than the token bucket's burst.
-    TooLong = "too_long", "for exceeding the MTU of";
+    TooLong = "too_long", "for exceeding the MTU or the token bucket's burst of";
     /// The packet was longer than the MTU of a hop that answers with an ICMP message.
     PacketTooBig = "packet_too_big", "for exceeding the MTU of a hop of";
     /// The packet was longer than the MTU of a hop that is silent.

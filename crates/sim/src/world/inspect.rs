@@ -40,7 +40,10 @@ impl World {
     pub(super) fn count_step(&mut self, id: HostId) -> Result<(), WorldFailure> {
         self.watch.rounds_now += 1;
         if self.watch.rounds_now > ROUNDS_AT_ONCE {
-            return Err(self.host_failure(id, "it works without end while no time passes"));
+            return Err(self.host_failure(
+                id,
+                "the host works in an endless loop: virtual time does not advance",
+            ));
         }
         Ok(())
     }
@@ -53,7 +56,9 @@ impl World {
         if host.idle_wakes <= IDLE_WAKES {
             return Ok(());
         }
-        let finding = format!("its timers woke it {IDLE_WAKES} times in a row for nothing");
+        let finding = format!(
+            "the timers of the stack fired {IDLE_WAKES} times in a row without a frame or an application call in between"
+        );
         Err(self.host_failure(id, &finding))
     }
 
@@ -140,7 +145,10 @@ impl World {
         };
         let host = &mut self.hosts[end.host.0];
         let Ok(info) = host.stack.tcp_info(connection, now) else {
-            return Err(self.failure(self.place_of(id), "the stack has forgotten the connection"));
+            return Err(self.failure(
+                self.place_of(id),
+                "the stack does not know this open connection any more",
+            ));
         };
         let end = &mut self.flows[id.flow.0].ends[id.side.index()];
         if end.snd_una.replace(info.snd_una) != Some(info.snd_una) {
@@ -253,8 +261,8 @@ impl World {
             let promised = pool.promised();
             if send + receive + promised > 0 {
                 let finding = format!(
-                    "every connection is over, but {send} blocks are held for sending, {receive} \
-                     for receiving, {promised} promised"
+                    "every connection has ended, but {send} blocks are still used for sending, \
+                     {receive} for receiving, and {promised} are reserved"
                 );
                 return Err(self.failure(format!("host {number}"), finding));
             }
@@ -297,7 +305,7 @@ impl World {
             .map(|host| self.describe_memory(host))
             .collect();
         let finding = format!(
-            "{what}; {count} of {all} unfinished: {}; {}",
+            "{what}; {count} of {all} flows are unfinished: {}; {}",
             shown.join("; "),
             memory.join("; ")
         );
@@ -317,7 +325,7 @@ impl World {
             })
             .collect();
         format!(
-            "host {host}: {} of {} blocks free, held+promised: {}",
+            "host {host}: {} of {} blocks free; blocks used + reserved: {}",
             pool.free_blocks(),
             pool.block_count(),
             held.join(", ")

@@ -101,7 +101,7 @@ fn contradictions_are_named_with_both_knobs() {
         ),
         (
             vec![("pool.blocks", "3"), ("pool.receive_floor", "1")],
-            "leaves 1 to receive windows beside pool.send_floor = 2, and a window needs 2: \
+            "leaves only 1 for receive windows beside pool.send_floor = 2, and a window needs 2 blocks: \
              no connection could be opened. Set pool.blocks to at least 4, or lower",
         ),
         (

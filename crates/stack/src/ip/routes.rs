@@ -38,7 +38,9 @@ impl fmt::Display for RouteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Full => "the routing table is full (knob ip.routes)",
-            Self::Family => "a route's network and gateway must be of the same supported family",
+            Self::Family => {
+                "a route's network and gateway must be of one IP version that this build supports"
+            }
         })
     }
 }

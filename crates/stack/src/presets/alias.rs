@@ -55,7 +55,10 @@ impl NotExpressible {
     /// Returns the error for an attempt to set this name.
     pub fn refusal(&self) -> KnobError {
         KnobError::Contradiction {
-            why: format!("{}: no knob expresses it. {}", self.name, self.instead),
+            why: format!(
+                "{}: no knob corresponds to this setting. {}",
+                self.name, self.instead
+            ),
         }
     }
 }
@@ -73,18 +76,18 @@ impl Meaning {
                 pairs.collect::<Vec<_>>().join(", ")
             }
             Self::Bounds(_) => {
-                "least, default and most; no buffer shrinks below its default, so the least has no \
-                 effect"
+                "three sizes in bytes: minimum, default and maximum; no buffer shrinks below its \
+                 default, so the minimum has no effect"
                     .to_string()
             }
-            Self::Doubled => "half of the knob's bytes".to_string(),
+            Self::Doubled => "bytes; the knob becomes twice the value".to_string(),
             Self::DoubledForGood(_) => {
-                "half of the knob's bytes; ends autotuning of the buffer. `unset` is the preset's size \
-                 with autotuning"
+                "bytes; the buffer becomes twice the value, without autotuning. `unset`: the preset's \
+                 size, with autotuning"
                     .to_string()
             }
-            Self::WindowScale => "1 leaves half of the buffer, 2 three quarters".to_string(),
-            Self::Memory(_) => "low, pressure and high, in pages".to_string(),
+            Self::WindowScale => "1: half of the buffer may be window; 2: three quarters".to_string(),
+            Self::Memory(_) => "three numbers of pages: low, pressure and high".to_string(),
         }
     }
 }

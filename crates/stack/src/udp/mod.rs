@@ -79,13 +79,20 @@ impl fmt::Display for UdpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSuchSocket => f.write_str("the UDP socket is closed"),
-            Self::TooManySockets => f.write_str("every UDP socket is in use (knob udp.sockets)"),
+            Self::TooManySockets => {
+                f.write_str("all UDP sockets that the knob udp.sockets allows are in use")
+            }
             Self::AddressInUse => f.write_str("another UDP socket is bound to this address"),
             Self::AddressNotOurs => f.write_str("the address to bind is not this host's"),
             Self::AddressRemoved => f.write_str("the socket's address was removed from this host"),
             Self::NoFreePort => f.write_str("every ephemeral UDP port is taken"),
-            Self::BadSource => f.write_str("the datagram cannot be sent from this source"),
-            Self::BadDestination => f.write_str("nothing can be sent to the destination"),
+            Self::BadSource => {
+                f.write_str("the socket may not send from the given source address and port")
+            }
+            Self::BadDestination => f.write_str(
+                "the destination has port 0, an unspecified address, or an IP version without an \
+                 address of this host",
+            ),
             Self::TooLong { most } => write!(f, "the datagram is longer than {most} bytes"),
         }
     }

@@ -89,7 +89,9 @@ pub const ALIASES: &[Alias] = &[
         knob: "stack.connections",
         meaning: Meaning::Same,
         set_by: SetBy::Kconfig,
-        differs: Some("NuttX can allocate more at run time; here it is the maximum."),
+        differs: Some(
+            "NuttX can allocate more connections at run time; here the value is the maximum.",
+        ),
     },
     Alias {
         name: "CONFIG_NET_MAX_LISTENPORTS",
@@ -138,7 +140,7 @@ pub const ALIASES: &[Alias] = &[
         meaning: Meaning::Same,
         set_by: SetBy::Define,
         differs: Some(
-            "A buffer of uNet3 contains one frame; a block contains part of a buffer's payload.",
+            "A buffer of uNet3 contains one frame; a block contains part of the payload of a send or receive buffer.",
         ),
     },
     Alias {
@@ -148,7 +150,7 @@ pub const ALIASES: &[Alias] = &[
         meaning: Meaning::Same,
         set_by: SetBy::Define,
         differs: Some(
-            "A buffer of uNet3 contains one frame; a block contains part of a buffer's payload.",
+            "A buffer of uNet3 contains one frame; a block contains part of the payload of a send or receive buffer.",
         ),
     },
     Alias {
@@ -174,7 +176,7 @@ pub const ALIASES: &[Alias] = &[
         meaning: MILLISECONDS,
         set_by: SetBy::Define,
         differs: Some(
-            "uNet3 bounds the timeout itself; here it is the least time above the smoothed round trip.",
+            "In uNet3 it is the smallest timeout; here it is the smallest difference between the timeout and the smoothed round-trip time.",
         ),
     },
     Alias {
@@ -207,7 +209,9 @@ pub const ALIASES: &[Alias] = &[
         knob: "tcp.keepalive_time",
         meaning: MILLISECONDS,
         set_by: SetBy::Define,
-        differs: Some("In uNet3, CFG_TCP_KPA_CNT = 0 turns probes off; here a time of 0 does."),
+        differs: Some(
+            "In uNet3, CFG_TCP_KPA_CNT = 0 turns probes off; here CFG_TCP_KPA_TMO = 0 does.",
+        ),
     },
     Alias {
         name: "CFG_TCP_KPA_INT",
@@ -325,7 +329,7 @@ pub const ALIASES: &[Alias] = &[
         meaning: Meaning::Doubled,
         set_by: SetBy::Sysctl("net.core"),
         differs: Some(
-            "In Linux the cap applies when an application sets its buffer; here it applies at any time.",
+            "In Linux the limit applies only when an application sets its buffer; here it applies to every buffer without autotuning.",
         ),
     },
     Alias {
@@ -335,7 +339,7 @@ pub const ALIASES: &[Alias] = &[
         meaning: Meaning::Doubled,
         set_by: SetBy::Sysctl("net.core"),
         differs: Some(
-            "In Linux the cap applies when an application sets its buffer; here it applies at any time.",
+            "In Linux the limit applies only when an application sets its buffer; here it applies to every buffer without autotuning.",
         ),
     },
     Alias {
@@ -417,7 +421,9 @@ pub const ALIASES: &[Alias] = &[
         knob: "tcp.ack_every",
         meaning: Meaning::Words(&[("1", "1"), ("0", "2")]),
         set_by: SetBy::SocketOption("IPPROTO_TCP"),
-        differs: Some("Linux leaves this mode again after a while; here it is permanent."),
+        differs: Some(
+            "Linux leaves quick-ACK mode again after a while; here the mode is permanent.",
+        ),
     },
     Alias {
         name: "TCP_USER_TIMEOUT",
@@ -561,7 +567,7 @@ pub const ALIASES: &[Alias] = &[
         knob: "tcp.orphan_retries",
         meaning: Meaning::Same,
         set_by: SetBy::Sysctl("net.ipv4"),
-        differs: Some("0, by which Linux means 8, is refused."),
+        differs: Some("0, which Linux takes as 8, is refused: set 8."),
     },
     Alias {
         name: "tcp_syn_retries",
@@ -611,7 +617,9 @@ pub const ALIASES: &[Alias] = &[
         knob: "tcp.keepalive_time",
         meaning: SECONDS,
         set_by: SetBy::SocketOption("IPPROTO_TCP"),
-        differs: Some("Linux probes only on sockets with SO_KEEPALIVE; here it is not needed."),
+        differs: Some(
+            "Linux probes only on sockets with SO_KEEPALIVE; here SO_KEEPALIVE is not needed.",
+        ),
     },
     Alias {
         name: "TCP_KEEPINTVL",
@@ -660,7 +668,7 @@ pub const ALIASES: &[Alias] = &[
         meaning: Meaning::Same,
         set_by: SetBy::Sysctl("net.ipv4"),
         differs: Some(
-            "Linux counts each listener separately; here the knob bounds all listeners together.",
+            "Linux limits the handshakes of each listener separately; here the value limits those of all listeners together.",
         ),
     },
     Alias {
@@ -678,7 +686,7 @@ pub const ALIASES: &[Alias] = &[
         meaning: Meaning::Same,
         set_by: SetBy::Sysctl("net.core"),
         differs: Some(
-            "Linux caps the backlog of listen(); here it is the backlog of a listener that sets none.",
+            "In Linux it is the largest backlog that listen() can set; here it is the backlog of a listener that sets none.",
         ),
     },
     Alias {
