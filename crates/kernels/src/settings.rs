@@ -121,7 +121,7 @@ impl KernelSettings {
         if of_preset > 0 {
             let preset = host.preset.name;
             self.not_applied.push(format!(
-                "{}: {of_preset} knobs of the preset {preset}",
+                "{}: {of_preset} knobs that the preset {preset} sets",
                 host.name
             ));
         }

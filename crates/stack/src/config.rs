@@ -101,7 +101,8 @@ fullpipe_pool::knobs! {
             drawn Duration::from_secs(60) => Duration::from_secs(60), "";
         /// SYN-ACKs with a cookie that wait to be sent.
         cookie_queue: u32 = 64, legal 1 => 65_536, drawn 8 => 64, "segments";
-        /// Frames received in a turn, and frames sent in a turn.
+        /// Largest number of frames received, and of frames sent, in one turn (one pass of the
+        /// stack: receive, run timers, send).
         turn_budget: u32 = 64, legal 1 => 65_536, drawn 1 => 64, "frames";
         /// Send and receive consecutive segments of a connection together. The packets are the same
         /// with and without bursts; bursts take less processor time.
@@ -130,7 +131,7 @@ fullpipe_pool::knobs! {
         addresses: u32 = 4, legal 1 => 1_024, drawn 1 => 8, "addresses";
         /// Receive packets to every address, not only to addresses of this host (AnyIP). Sockets
         /// may then be bound to any address, and connections keep the address that the peer asked
-        /// for. For gateways that end the connections of other hosts.
+        /// for. This is for gateways that terminate connections addressed to other hosts.
         accept_any: bool = false, legal false => true, drawn false => false, "";
         /// Routes besides those to the networks of this host's addresses, the default route
         /// included.
@@ -155,7 +156,7 @@ fullpipe_pool::knobs! {
         path_mtu_min: u32 = 552, legal 68 => 65_535, drawn 68 => 1_280, "bytes";
         /// Configure IPv6 on an Ethernet interface as hosts do: form addresses with the prefixes of
         /// routers, choose a default router, check that no other host has an address before it is
-        /// used, report groups to switches. RFC 4861, RFC 4862, RFC 7217, RFC 3810.
+        /// used, report multicast groups to switches. RFC 4861, RFC 4862, RFC 7217, RFC 3810.
         autoconfiguration: bool = false, legal false => true, drawn false => false, "";
         /// Neighbour solicitations for a new IPv6 address before it is used, a second apart unless
         /// a router announces another interval; 0 sends none. RFC 4862 §5.1

@@ -96,7 +96,7 @@ impl fmt::Display for ConfigError {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::AddressNotOurs => "the local address is not this host's",
+            Self::AddressNotOurs => "the local address is not an address of this host",
             Self::AddressInUse => "the address and port are in use",
             Self::NoPort => "a listener and a destination need a port other than 0",
             Self::NoFreePort => "every ephemeral port to this destination is taken",

@@ -136,7 +136,8 @@ knobs! {
         /// device that merges frames ends the merged frame at a PSH.
         push: PushPolicy = PushPolicy::Write, legal PushPolicy::Write => PushPolicy::Never,
             drawn PushPolicy::Write => PushPolicy::Never, "";
-        /// Longest time for which a cork delays a partial segment; 0 is unlimited.
+        /// Longest time for which a cork (Linux: TCP_CORK) delays a partial segment; 0 is
+        /// unlimited.
         cork_timeout: Duration = ms(200), legal ms(0) => secs(60), drawn ms(1) => ms(500), "";
         /// Longest delay of an ACK; 0 acknowledges every segment at once. RFC
         /// 9293 §3.8.6.3.

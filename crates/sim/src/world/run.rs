@@ -40,7 +40,7 @@ impl World {
                     return Err(self.unfinished(&what));
                 }
                 None if self.reset_unreachable_ends()? => {}
-                None => return Err(self.unfinished("no event is left")),
+                None => return Err(self.unfinished("no event is left to simulate")),
             }
         }
         self.verify_all()

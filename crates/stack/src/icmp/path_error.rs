@@ -34,7 +34,10 @@ impl fmt::Display for PathError {
             Self::Unreachable { hard: true } => f.write_str("protocol or port unreachable"),
             Self::Unreachable { hard: false } => f.write_str("network or host unreachable"),
             Self::FragmentationNeeded { mtu, .. } => {
-                write!(f, "packet too big: the next link takes {mtu} bytes")
+                write!(
+                    f,
+                    "packet too big: the next link carries at most {mtu} bytes"
+                )
             }
             Self::TimeExceeded => f.write_str("time to live exceeded in transit"),
         }

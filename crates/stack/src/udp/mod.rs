@@ -83,7 +83,9 @@ impl fmt::Display for UdpError {
                 f.write_str("all UDP sockets that the knob udp.sockets allows are in use")
             }
             Self::AddressInUse => f.write_str("another UDP socket is bound to this address"),
-            Self::AddressNotOurs => f.write_str("the address to bind is not this host's"),
+            Self::AddressNotOurs => {
+                f.write_str("the address to bind is not an address of this host")
+            }
             Self::AddressRemoved => f.write_str("the socket's address was removed from this host"),
             Self::NoFreePort => f.write_str("every ephemeral UDP port is taken"),
             Self::BadSource => {
