@@ -146,7 +146,7 @@ fn check_name(name: &str) -> Result<(), SpecError> {
         |char: char| char.is_whitespace() || char.is_control() || matches!(char, '/' | ':' | '%');
     if name == "." || name == ".." || name.chars().any(refused) {
         return Err(SpecError(format!(
-            "'{name}' cannot be a device name: choose a name without spaces, '/', ':' and '%'"
+            "'{name}' cannot be a device name: choose a name other than '.' and '..', without spaces, '/', ':' and '%'"
         )));
     }
     Ok(())

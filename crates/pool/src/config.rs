@@ -89,7 +89,7 @@ impl PoolConfig {
         }
         if self.pressure_low > self.pressure || self.pressure > self.pressure_high {
             return Some(
-                "pressure_low must not exceed pressure, nor pressure exceed pressure_high",
+                "pressure_low must be at most pressure, and pressure at most pressure_high",
             );
         }
         if self.ranges == u32::MAX {

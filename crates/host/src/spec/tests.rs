@@ -38,15 +38,15 @@ fn a_wrong_device_is_one_clear_line() {
         ),
         (
             "tap:a/b",
-            "'a/b' cannot be a device name: choose a name without spaces, '/', ':' and '%'",
+            "'a/b' cannot be a device name: choose a name other than '.' and '..', without spaces, '/', ':' and '%'",
         ),
         (
             "tap:fp%d",
-            "'fp%d' cannot be a device name: choose a name without spaces, '/', ':' and '%'",
+            "'fp%d' cannot be a device name: choose a name other than '.' and '..', without spaces, '/', ':' and '%'",
         ),
         (
             "tap:..",
-            "'..' cannot be a device name: choose a name without spaces, '/', ':' and '%'",
+            "'..' cannot be a device name: choose a name other than '.' and '..', without spaces, '/', ':' and '%'",
         ),
     ] {
         assert_eq!(
