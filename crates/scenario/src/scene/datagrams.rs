@@ -14,6 +14,7 @@ use super::{
     SLICE, Scene,
     activity::Activity,
     ended::over,
+    measure::Carried,
     played::{Played, larger},
 };
 use crate::{
@@ -162,7 +163,13 @@ impl Scene<'_> {
         let goodputs: Vec<_> = ended.iter().map(EndedDatagrams::goodput_mbps).collect();
         let flows: Vec<_> = ended
             .iter()
-            .map(|end| (end.plan, end.goodput_mbps(), end.arrived.received_bytes))
+            .map(|end| Carried {
+                plan: end.plan,
+                payload: end.arrived.received_bytes,
+                bytes: end.sent.received_bytes,
+                from: end.plan.start,
+                to: end.plan.start + end.elapsed,
+            })
             .collect();
         let refused = self.built.hosts.iter().map(|&host| {
             let mib = &self.built.world.stack(host).counters().mib;

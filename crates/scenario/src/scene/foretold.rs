@@ -161,8 +161,7 @@ impl Scene<'_> {
     ) -> Result<Option<Foretold>, WorldFailure> {
         if part.is_whole() || !can_be_cut(self.built.setup) {
             let played = self.play(&|_share| progress())?;
-            let plan = self.built.setup.flow();
-            return Ok(played.map(|played| whole(plan, played)));
+            return Ok(played.map(whole));
         }
         let mut run = Cut::of(self.built.setup, part);
         let end = Instant::ZERO + run.plan.latest_end();
@@ -194,7 +193,7 @@ impl Scene<'_> {
             return Ok(Some(Foretold {
                 looks: run.looks,
                 is_complete: is_complete && !is_broken,
-                ..whole(run.plan, played)
+                ..whole(played)
             }));
         }
         let (mbps, is_complete) = run.goodput(0.5);
@@ -375,9 +374,9 @@ fn half_of(looks: &[Look]) -> usize {
     (before.count() + 1).min(looks.len())
 }
 
-fn whole(plan: &FlowPlan, played: Played) -> Foretold {
+fn whole(played: Played) -> Foretold {
     Foretold {
-        mbps: played.measured.first_flow_mbps(plan),
+        mbps: played.measured.first_flow_mbps(),
         is_complete: played.measured.outcome == Outcome::Complete,
         is_whole: true,
         looks: Vec::new(),

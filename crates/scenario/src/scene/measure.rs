@@ -62,7 +62,17 @@ impl Finished<'_> {
         let goodputs: Vec<_> = ended.iter().map(Ended::goodput_mbps).collect();
         let flows: Vec<_> = ended
             .iter()
-            .map(|end| (end.plan, end.goodput_mbps(), end.counted.0))
+            .map(|end| {
+                let to = end.plan.start + end.elapsed;
+                let (bytes, time) = end.counted;
+                Carried {
+                    plan: end.plan,
+                    payload: bytes,
+                    bytes,
+                    from: to - time,
+                    to,
+                }
+            })
             .collect();
         let mut measured = Measured {
             outcome: ended
@@ -147,28 +157,40 @@ impl Finished<'_> {
     }
 
     /// Returns the results of each flow, if there are several connections or senders of datagrams.
-    /// `ended` contains, for each connection or sender, its flow, goodput in Mbit/s and payload in
-    /// bytes.
-    pub fn flows_measured(&self, ended: &[(&FlowPlan, f64, u64)]) -> Vec<FlowMeasured> {
-        if ended.len() < 2 {
+    /// `carried` has one item for each of them.
+    pub fn flows_measured(&self, carried: &[Carried<'_>]) -> Vec<FlowMeasured> {
+        if carried.len() < 2 {
             return Vec::new();
         }
-        let all: f64 = ended.iter().map(|(_, goodput, _)| goodput).sum();
-        let all_bytes: u64 = ended.iter().map(|(.., bytes)| bytes).sum();
-        let flow = |plan: &FlowPlan| {
-            let own = ended.iter().filter(|(of, ..)| of.name == plan.name);
-            let bytes: u64 = own.clone().map(|(.., bytes)| bytes).sum();
-            let connections_mbps: Vec<_> = own.map(|(_, goodput, _)| *goodput).collect();
-            let goodput_mbps = connections_mbps.iter().sum();
-            FlowMeasured {
-                flow: plan.name.clone(),
-                goodput_mbps,
-                share: over(goodput_mbps, all),
-                payload_share: over(bytes as f64, all_bytes as f64),
-                connections_mbps,
-            }
-        };
-        self.built.setup.flows.iter().map(flow).collect()
+        let payload = |of: &[&Carried<'_>]| of.iter().map(|one| one.payload).sum::<u64>() as f64;
+        let all_payload = payload(&carried.iter().collect::<Vec<_>>());
+        let mut flows: Vec<_> = self
+            .built
+            .setup
+            .flows
+            .iter()
+            .map(|plan| {
+                let own: Vec<_> = carried
+                    .iter()
+                    .filter(|one| one.plan.name == plan.name)
+                    .collect();
+                FlowMeasured {
+                    flow: plan.name.clone(),
+                    goodput_mbps: Carried::goodput_mbps(&own),
+                    share: 0.0,
+                    payload_share: over(payload(&own), all_payload),
+                    connections_mbps: own
+                        .iter()
+                        .map(|one| Carried::goodput_mbps(&[one]))
+                        .collect(),
+                }
+            })
+            .collect();
+        let all: f64 = flows.iter().map(|flow| flow.goodput_mbps).sum();
+        for flow in &mut flows {
+            flow.share = over(flow.goodput_mbps, all);
+        }
+        flows
     }
 
     /// Returns the account of the path (frames, losses and busy times by link) over `active`, the
@@ -260,5 +282,31 @@ fn add_ends(measured: &mut Measured, ended: &[Ended<'_>]) {
         if let (Stage::Broken(_), Some(at)) = (sender.stage, sender.settled) {
             measured.dropped_s = Some(since_start(at));
         }
+    }
+}
+
+/// What one connection or sender of datagrams carried.
+pub struct Carried<'a> {
+    /// The flow of the connection or sender.
+    pub plan: &'a FlowPlan,
+    /// Bytes of payload that arrived.
+    pub payload: u64,
+    /// Bytes of payload that arrived between `from` and `to`.
+    pub bytes: u64,
+    /// Start of the measurement, since the start of the run.
+    pub from: Duration,
+    /// End of the measurement, since the start of the run.
+    pub to: Duration,
+}
+
+impl Carried<'_> {
+    /// Goodput of `all` together in Mbit/s: the payload of all, divided by the time from the first
+    /// start to the last end. It does not add rates, because connections may send one after
+    /// another.
+    fn goodput_mbps(all: &[&Self]) -> f64 {
+        let bytes: u64 = all.iter().map(|one| one.bytes).sum();
+        let from = all.iter().map(|one| one.from).min().unwrap_or_default();
+        let to = all.iter().map(|one| one.to).max().unwrap_or_default();
+        over(bytes as f64 * 8.0 / 1e6, (to - from).as_secs_f64())
     }
 }
