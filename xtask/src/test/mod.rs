@@ -195,9 +195,10 @@ impl Step {
             Step::Doc => cargo("doc --quiet --workspace --no-deps")
                 .env("RUSTDOCFLAGS", "-D warnings")
                 .outcome(),
-            Step::Lab => cargo("test --release -p fullpipe-lab --test tables -- --ignored")
-                .env(NO_LTO.0, NO_LTO.1)
-                .tests(),
+            Step::Lab => cargo(&format!(
+                "test --profile {PROFILE} -p fullpipe-lab --test tables -- --ignored"
+            ))
+            .tests(),
             Step::Python => python::run(self.limit()),
             Step::Soak => self.xtask("soak --worlds 10 --fuzz-seconds 0"),
             Step::Instructions => self.instructions(),
@@ -295,10 +296,9 @@ fn without(off: &str) -> String {
 /// other tasks).
 pub const ALL: &str = "--workspace --features fullpipe-host/tokio,xtask/tasks";
 
-/// Variable of the builds with the profile `release`. Without optimisation across crates, the wheel
-/// and the tests of [`Step::Lab`] share the compiled crates, and linking them takes seconds instead
-/// of minutes. The wheel that users build has this optimisation.
-const NO_LTO: (&str, &str) = ("CARGO_PROFILE_RELEASE_LTO", "off");
+/// Profile of the wheel and of the tests of [`Step::Lab`]. It optimises the crates in which they
+/// compute, and compiles much faster than the profile `release`, with which users build.
+const PROFILE: &str = "tested";
 
 /// Parts of the names of the ignored tests that [`Step::Interop`] leaves out, because other steps
 /// run them: the tests of [`Step::Lab`], which need only time and an optimised build, of

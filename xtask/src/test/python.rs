@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use super::NO_LTO;
+use super::PROFILE;
 use super::child::Child;
 use super::console;
 use super::outcome::Outcome;
@@ -73,7 +73,7 @@ pub fn run(limit: Duration) -> Outcome {
     let steps = [
         format!("{pip} maturin>=1.9,<2 -r python/tests/requirements.txt"),
         format!(
-            "-m maturin build --release --locked --compatibility linux \
+            "-m maturin build --profile {PROFILE} --locked --compatibility linux \
                 --manifest-path python/Cargo.toml --target-dir target --interpreter {python} \
                 --out {}",
             wheels.display()
@@ -81,7 +81,7 @@ pub fn run(limit: Duration) -> Outcome {
     ];
     for step in &steps {
         if outcome.failed.is_empty() {
-            outcome = outcome.and(inside(step).env(NO_LTO.0, NO_LTO.1).outcome());
+            outcome = outcome.and(inside(step).outcome());
         }
     }
     if !outcome.failed.is_empty() {
