@@ -87,7 +87,7 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// Returns the bytes that a stack for `connections` allocates.
+/// Returns the number of bytes that a stack with room for `connections` connections allocates.
 fn bytes_for(connections: u32) -> u64 {
     let config = config(connections);
     let secret = [1; 16];

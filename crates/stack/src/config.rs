@@ -29,7 +29,8 @@ knob_choice! {
     pub enum SynCookieUse ("off, when_full or always") {
         /// Never: a SYN that finds the table of handshakes full is dropped.
         Off = "off",
-        /// If the table of handshakes is full, or packet memory cannot back the window.
+        /// Only if the table of handshakes is full, or packet memory cannot back the window of the
+        /// new connection.
         WhenFull = "when_full",
         /// Always: no state is kept for any SYN.
         Always = "always",
@@ -61,12 +62,12 @@ fullpipe_pool::knobs! {
         sent_ranges_each: u32 = 0, legal 0 => 1_048_576, drawn 1 => 256, "pieces";
         /// Largest share of packet memory that the windows of all handshakes in progress may
         /// reserve. A SYN beyond this share is answered with a SYN cookie if cookies are in use,
-        /// and dropped otherwise. If idle connections have cells (`pool.cells`), larger windows of
-        /// handshakes may reserve about an eighth of packet memory.
+        /// and dropped otherwise. If idle connections have cells (`pool.cells`), all handshakes
+        /// with a window larger than a cell may together reserve about an eighth of packet memory.
         half_open_share: u32 = 25, legal 1 => 100, drawn 1 => 50, "percent";
-        /// Use of SYN cookies. A connection that is opened by a cookie begins with a
-        /// window of zero; if the peer offers no timestamps, it has no window scale, SACK
-        /// or ECN. RFC 4987 §3.6.
+        /// Use of SYN cookies. A connection that a cookie opens begins with a receive window of
+        /// zero. If the peer offers no timestamps, this connection has no window scale, SACK or
+        /// ECN. RFC 4987 §3.6.
         syn_cookies: SynCookieUse = SynCookieUse::WhenFull,
             legal SynCookieUse::Off => SynCookieUse::Always,
             drawn SynCookieUse::Off => SynCookieUse::WhenFull, "";
@@ -133,8 +134,8 @@ fullpipe_pool::knobs! {
         /// may then be bound to any address, and connections keep the address that the peer asked
         /// for. This is for gateways that terminate connections addressed to other hosts.
         accept_any: bool = false, legal false => true, drawn false => false, "";
-        /// Routes besides those to the networks of this host's addresses, the default route
-        /// included.
+        /// Routes, the default route included. Routes to the networks of this host's addresses are
+        /// not counted.
         routes: u32 = 8, legal 0 => 1_024, drawn 1 => 8, "routes";
         /// Datagrams in reassembly at the same time; 0 discards fragments.
         reassembly_datagrams: u32 = 16, legal 0 => 1_024, drawn 0 => 8, "datagrams";

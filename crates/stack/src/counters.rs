@@ -1,8 +1,8 @@
 //! Counters: standard MIB names, and one counter for each reason to discard.
 //!
-//! Rule: each discard is counted once, by its reason, with [`Counters::discard`]. The MIB
-//! counters of a reason are derived from it here, so they cannot disagree. The counters
-//! of connections are [`TcpCounters`] and [`Discards`].
+//! Rule: each discard is counted once, by its reason, with [`Counters::discard`]. This file derives
+//! the MIB counters from the reason, so the two cannot disagree. The counters of connections are
+//! [`TcpCounters`] and [`Discards`].
 
 use core::fmt;
 
@@ -404,8 +404,9 @@ impl MibCounters {
             TcpHalfOpenFull | TcpConnectionsFull | TcpNoMemory => {
                 [Some(&mut self.tcp_listen_drops), None]
             }
-            // No counter here: valid messages that are not answered, discards that TCP's counters
-            // include, and discards that have no MIB name.
+            // These reasons have no MIB counter in this file. Some discard valid messages that are
+            // not answered, TCP's own counters include others, and the MIBs have no name for the
+            // rest.
             IcmpUnwanted
             | IcmpEchoBroadcast
             | IcmpErrorQueueFull

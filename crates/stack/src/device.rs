@@ -38,9 +38,9 @@ pub struct Capabilities {
     /// cuts into segments (TSO). 0 if the device sends only frames of up to `mtu`. Needs
     /// `checksum_tx`.
     pub super_segment: usize,
-    /// The device reports completions through [`Device::sent_bytes`], and frames leave in
-    /// the order in which they were handed over. The stack then limits the payload of one
-    /// connection in the device (knob `tcp.small_queue`).
+    /// The device reports completions through [`Device::sent_bytes`], and frames leave in the order
+    /// in which they were handed over. The stack then limits the payload that each connection may
+    /// have in the device (knob `tcp.small_queue`).
     pub reports_sent: bool,
 }
 
@@ -108,11 +108,15 @@ pub struct TxMeta {
 
 /// A network device, polled.
 ///
-/// [`turn`](crate::turn()) calls [`receive`](Self::receive) until it returns `None` or the budget
-/// of the turn (knob `stack.turn_budget`) is used up, then [`lend`](Self::lend) and
-/// [`send`](Self::send) in pairs until nothing is left to send, `lend` returns `None` or the budget
-/// is used up, then [`flush`](Self::flush). No call blocks. A device that loses a frame reports
-/// nothing: transports repair losses.
+/// [`turn`](crate::turn()) makes these calls; the knob `stack.turn_budget` is its budget of frames
+/// for each direction:
+///
+/// 1. [`receive`](Self::receive), until it returns `None` or the budget is used up;
+/// 2. [`lend`](Self::lend) and [`send`](Self::send) in pairs, until nothing is left to send, `lend`
+///    returns `None` or the budget is used up;
+/// 3. [`flush`](Self::flush), once.
+///
+/// No call blocks. A device that loses a frame reports nothing: transports repair losses.
 pub trait Device {
     /// Returns the capabilities of the device; the same at each call.
     fn capabilities(&self) -> Capabilities;
@@ -135,7 +139,6 @@ pub trait Device {
         0
     }
 
-    /// Sends every frame that the device has collected to send in one batch. Called
-    /// at the end of a turn.
+    /// Sends all frames that the device has collected for one batch. Called at the end of a turn.
     fn flush(&mut self) {}
 }

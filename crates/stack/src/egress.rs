@@ -189,16 +189,16 @@ impl Stack {
     }
 
     /// Returns the sources that may have something to send, if only connections had something
-    /// before. Apart from connections, only neighbours can: a connection may have begun to look up
-    /// a neighbour.
+    /// before. Neighbours are the only other source that can be in the set: a connection may have
+    /// begun to look up a neighbour.
     fn due_after_connections(&self, now: Instant) -> DueSources {
         DueSources::default()
             .with(OutputSource::Neighbours, self.neighbours.wants_output(now))
             .with(OutputSource::Connections, self.tcp.has_ready())
     }
 
-    /// Reports to at most `budget` queued connections that the device lent no memory, so that the
-    /// device becomes their limit.
+    /// Calls `on_device_full` of at most `budget` queued connections, because the device lent no
+    /// memory. The device then becomes their limit.
     fn on_device_full(&mut self, now: Instant, budget: usize) {
         self.device_full = true;
         let (tcp, mut host) = self.tcp_and_host(now);
@@ -562,8 +562,8 @@ impl Stack {
     }
 
     /// Notes in connection `index` that it waits for its next hop, so that a timer bounds the wait.
-    /// Returns the transmit queue. The caller then moves the connection to a list of it: the list
-    /// for the neighbour's entry, or the list for room in the cache.
+    /// Returns the transmit queue. The caller then moves the connection to one of two lists in this
+    /// queue: the list for the neighbour's entry, or the list for room in the cache.
     fn await_next_hop(&mut self, index: u32, now: Instant) -> &mut TransmitQueue {
         let (tcp, mut host) = self.tcp_and_host(now);
         tcp.run(index, &mut host, |connection, env| {

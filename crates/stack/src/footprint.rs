@@ -14,7 +14,7 @@ use crate::{config::Config, source_limit::MOST_ACCOUNTS};
 /// Upper bounds on the bytes of an entry of each table, with its links, its timer and its hash
 /// bucket.
 mod entry {
-    /// A connection, besides the connection itself.
+    /// A connection, without the size of `Connection` itself, which is added separately.
     pub(super) const CONNECTION: usize = 608;
     pub(super) const LISTENER: usize = 256;
     pub(super) const HALF_OPEN: usize = 288;
@@ -26,7 +26,7 @@ mod entry {
     pub(super) const RANGE: usize = 32;
     /// A range in flight.
     pub(super) const SENT_RANGE: usize = 72;
-    /// A received datagram, besides its content.
+    /// A received datagram, its content excluded.
     pub(super) const RECEIVED: usize = 72;
     /// A packet that waits to be sent, its content excluded.
     pub(super) const QUEUED: usize = 88;
@@ -100,8 +100,8 @@ fn parts(config: &Config) -> [Part; PARTS] {
             [pool.blocks, pool.block_size],
             1,
         ),
-        // Beside its bytes, each block needs a link, and bookkeeping in case the block is split
-        // into cells (windows of idle connections).
+        // In addition to its bytes, each block needs a link. If the block is split into cells
+        // (windows of idle connections), it also needs bookkeeping.
         ("pool.blocks", [pool.blocks, 1], 4 * size_of::<u32>()),
         ("pool.ranges", [pool.range_count(), 1], entry::RANGE),
         (

@@ -1,4 +1,4 @@
-//! Input: a received frame passes the link layer and IP to its protocol.
+//! Input: takes a received frame through the link layer and IP to its protocol.
 //!
 //! Rule: processing a frame changes state and sends nothing: answers wait in bounded queues and
 //! leave through `egress`. A frame may contain any bytes.

@@ -2,11 +2,12 @@
 //! source may get its next answer.
 //!
 //! Rule: an answer is charged only to the address that it is sent to; for IPv6, to the address's
-//! /64. The answers that one host gets therefore reveal nothing about packets with another host's
-//! forged address (CVE-2016-5696, CVE-2020-25705), except an address in its own /64. Accounts are
+//! /64. An attacker who sends packets with another host's forged address therefore cannot learn
+//! from the answers to its own packets how many of the forged packets were answered (CVE-2016-5696,
+//! CVE-2020-25705). The exception is a forged address in the attacker's own /64. Accounts are
 //! independent; only their number is limited. A new source is assigned a random account, and gets
 //! no answer if that account is in use. A new source therefore takes an answer from another source
-//! only if both are assigned the same account. Nothing is sent from here.
+//! only if both are assigned the same account. This file sends nothing.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;

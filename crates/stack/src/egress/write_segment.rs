@@ -117,8 +117,8 @@ pub(super) fn shifted(checksum: TxChecksum, before: usize) -> TxChecksum {
     }
 }
 
-/// Computes the checksum that was left to the device, because a packet that waits for ARP is stored
-/// with its checksum.
+/// Computes the checksum that was left to the device. A packet that waits for ARP is stored with a
+/// complete checksum.
 pub(super) fn complete(packet: &mut [u8], checksum: TxChecksum) {
     match checksum {
         TxChecksum::Complete => {}

@@ -1,7 +1,7 @@
 //! Echo replies. RFC 1122 §3.2.2.6.
 //!
-//! Rule: a request costs at most its own bytes in a bounded queue; a request that
-//! finds the queue full is not answered. Nothing is sent here.
+//! Rule: a request costs at most its own bytes in a bounded queue; a request that finds the queue
+//! full is not answered. This file sends nothing: it writes packets for `egress`.
 
 #[cfg(test)]
 mod tests;

@@ -33,7 +33,8 @@ use crate::{
 /// Length of a quotation of an IPv4 packet: its header and the eight bytes behind it. RFC 792.
 const QUOTED: usize = Ipv4Header::LEN + 8;
 /// Room for a quotation. An error about an IPv6 packet should quote as much as fits into 1280 bytes
-/// (RFC 4443 §2.4), but the headers of IPv6 and TCP or UDP are enough to find a socket.
+/// (RFC 4443 §2.4). 96 bytes are enough for the sender to find its socket: they contain the headers
+/// of IPv6 and of TCP or UDP.
 const MOST_QUOTED: usize = if cfg!(feature = "ipv6") { 96 } else { QUOTED };
 
 /// The first eight bytes of an ICMP error without the checksum.
@@ -143,7 +144,8 @@ impl ErrorQueue {
     }
 
     /// Queues a message about the IPv6 packet `original` from `src` to `dst`, because this host
-    /// cannot process a field of it. The message has the kind of problem and the field's offset.
+    /// cannot process a field of it. The message states the kind of problem (`code`) and the
+    /// field's offset in the packet (`pointer`).
     #[cfg(feature = "ipv6")]
     pub(crate) fn report_problem(
         &mut self,

@@ -1,8 +1,8 @@
 //! ICMP: answers echo requests, parses errors, reports unreachable ports and protocols.
 //!
-//! Rule: a received error changes nothing here. The error becomes an [`IcmpEvent`], and the socket
-//! or connection that sent the packet decides whether the error can be genuine (RFC 5927). Replies
-//! and errors to be sent wait in bounded queues.
+//! Rule: this module changes no state because of a received error. It turns the error into an
+//! [`IcmpEvent`], and the socket or connection that sent the quoted packet decides whether the
+//! error can be genuine (RFC 5927). Replies and errors to be sent wait in bounded queues.
 
 pub(crate) mod echo;
 #[cfg(feature = "icmp-errors")]

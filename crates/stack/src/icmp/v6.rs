@@ -1,7 +1,7 @@
 //! ICMPv6: answers echo requests, parses errors, passes on messages between neighbours. RFC 4443.
 //!
-//! Rule: a received error changes nothing here (see `icmp`). A message from the unspecified address
-//! can only be a neighbour solicitation (RFC 4862 §5.4.2).
+//! Rule: this file changes no state because of a received error (see `icmp`). A message from the
+//! unspecified address can only be a neighbour solicitation (RFC 4862 §5.4.2).
 
 use fullpipe_pool::Pool;
 use fullpipe_wire::{

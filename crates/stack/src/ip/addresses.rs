@@ -90,7 +90,7 @@ impl Addresses {
         table
     }
 
-    /// Accepts packets only to those IPv6 addresses that are in the table.
+    /// From now on, accepts packets only to those IPv6 addresses that are in the table.
     pub(crate) const fn refuse_any_v6(&mut self) {
         self.accept_any_v6 = false;
     }

@@ -39,9 +39,9 @@ use crate::{
     slab::Slab,
 };
 
-/// Queue of entries that a connection awaits or that are in use, and whose request is due.
+/// Queue of entries whose request is due and that are in use or awaited by a connection.
 const ASKING_FIRST: u32 = 0;
-/// Queue of entries that only datagrams await, and whose request is due.
+/// Queue of entries whose request is due and that are awaited only by datagrams.
 const ASKING: u32 = 1;
 /// Queue of resolved entries with waiting packets.
 const RELEASED: u32 = 2;

@@ -1,8 +1,8 @@
 //! Decisions about SYNs and datagrams that the application makes in place of the stack.
 //!
-//! Rule: a request is one entry of the table of handshakes, so requests need no table of their own. A
-//! request without a decision ends after a time (knob `stack.request_timeout`). Nothing is sent from
-//! here.
+//! Rule: a request is one entry of the table of handshakes, so requests need no table of their own.
+//! A request without a decision ends after a time (knob `stack.request_timeout`). No call sends:
+//! answers leave in the next `transmit`.
 
 use core::net::SocketAddr;
 

@@ -235,9 +235,9 @@ impl Stack {
         self.call(id, now, |connection, env| connection.shutdown(env))
     }
 
-    /// Closes the connection as BSD's `close` does. Payload already written is
-    /// still delivered, by an orphan, a connection that the application has closed (knobs
-    /// `stack.orphans` and `tcp.orphan_retries`). If received payload is unread the peer gets a
+    /// Closes the connection as BSD's `close` does. Payload already written is still delivered: the
+    /// connection becomes an orphan, which the stack finishes without the application (knobs
+    /// `stack.orphans` and `tcp.orphan_retries`). If received payload is unread, the peer gets a
     /// reset instead (RFC 2525 §2.17). The id is refused afterwards.
     ///
     /// # Errors

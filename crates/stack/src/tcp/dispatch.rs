@@ -1,8 +1,8 @@
 //! Dispatch of received segments to their owners. RFC 9293 §3.10.7.
 //!
 //! Rule: each segment goes to a connection, a handshake, a TIME-WAIT entry or a listener, is
-//! answered with a reset, or is discarded for a counted reason. Answers are queued; nothing is
-//! sent from here.
+//! answered with a reset, or is discarded for a counted reason. Answers are queued; this file sends
+//! nothing.
 
 use fullpipe_tcp::{ActiveOpen, Connection, HalfOpen, IcmpError, Segment, SeqNum, Tuning};
 use fullpipe_wire::{MacAddress, TcpFlags, TcpHeader, WireError, tcp::verify_checksum};

@@ -105,8 +105,8 @@ impl ListeningSockets {
     /// address.
     pub(crate) fn listening_at(&self, local: SocketAddr) -> Option<Key> {
         self.at_port(local).or_else(|| {
-            // If no listener listens at every port, a SYN to a closed port costs one more lookup
-            // because of this line.
+            // A SYN to a closed port always costs this further search, even if no listener listens
+            // at every port.
             self.at_port(SocketAddr::new(local.ip(), EVERY_PORT))
         })
     }

@@ -119,7 +119,8 @@ fn share_of(blocks: u32, percent: u32) -> u32 {
 #[derive(Debug)]
 pub(crate) struct TcpLayer {
     pub(crate) host_state: HostState,
-    /// Blocks held and promised by each holder (kind of buffer), as last recorded in the trace.
+    /// Blocks that each holder (kind of buffer) has taken and blocks that are promised to it, as
+    /// last recorded in the trace.
     traced_pool: [(u32, u32); Holder::ALL.len()],
     /// The level of packet memory, as last recorded and counted.
     last_pressure: Pressure,
@@ -380,8 +381,8 @@ impl TcpLayer {
         }
     }
 
-    /// Ends connection `index`: frees its four-tuple, and also its slot, unless the application
-    /// still has the id or a RST is pending.
+    /// Ends connection `index` and frees its four-tuple. Also frees its slot, unless the
+    /// application still has the id or a RST is pending.
     #[cold]
     fn end(&mut self, index: u32, host: &mut HostContext<'_>) {
         let slot = &mut self.slots[index];
@@ -577,8 +578,8 @@ impl TcpLayer {
     }
 
     /// Removes and returns the SYN-ACK to be sent next, or the reset with which the application
-    /// refuses a SYN. The timer of a handshake with an entry starts even if the SYN-ACK cannot be
-    /// sent.
+    /// refuses a SYN. If the handshake has an entry (the SYN-ACK carries no cookie), its timer
+    /// starts even if the SYN-ACK cannot be sent.
     pub(crate) fn take_syn_ack(&mut self, host: &mut HostContext<'_>) -> Option<Answer> {
         let Some(index) = self.syn_cache.first_due() else {
             return self.cookies.pop();

@@ -29,10 +29,10 @@ impl TcpLayer {
         None
     }
 
-    /// Carries out the decision about the SYN `key`: makes the answer due, or forgets the SYN if
-    /// `decision` is [`Decision::Pending`] or the listener is closed. Returns the tuple, the
-    /// sequence number of the SYN and the MAC address of its sender; `None` if the request has
-    /// ended or the listener is closed.
+    /// Carries out the decision about the SYN `key`: makes the answer due. If `decision` is
+    /// [`Decision::Pending`] (refused without a TCP segment) or the listener is closed, forgets the
+    /// SYN. Returns the tuple, the sequence number of the SYN and the MAC address of its sender;
+    /// `None` if the request has ended or the listener is closed.
     pub(crate) fn decide(
         &mut self,
         key: Key,

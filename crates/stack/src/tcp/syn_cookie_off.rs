@@ -11,7 +11,7 @@ use fullpipe_tcp::{Segment, SeqNum};
 use super::{four_tuple::FourTuple, resets::Answer};
 use crate::secret::Secret;
 
-/// The contents of a SYN that a cookie can encode; empty here.
+/// The contents of a SYN that a cookie can encode; empty in this build.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SynSummary;
 

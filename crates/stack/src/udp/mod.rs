@@ -116,10 +116,11 @@ pub(crate) enum Delivery {
 /// The readiness of a UDP socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpReady {
-    /// A datagram can be read, or the socket's address was removed, which a receive reports.
+    /// A datagram can be read; or the socket's address was removed, which a receive reports as an
+    /// error once all datagrams are read.
     pub readable: bool,
-    /// The send queue has room for a datagram, which packet memory may still refuse; or the
-    /// socket's address was removed, which a send reports.
+    /// The send queue has room for a datagram, although packet memory may still be short; or the
+    /// socket's address was removed, and the next send reports this as an error.
     pub writable: bool,
 }
 

@@ -162,8 +162,8 @@ fn packet_of(
 /// Returns the packet of a reassembled datagram, whose payload may begin with extension headers.
 ///
 /// # Errors
-/// Returns the reason to discard the packet. No problem is reported to the sender: a report has the
-/// offset of the problem in the packet, and nobody has sent the reassembled packet.
+/// Returns the reason to discard the packet. No problem is reported to the sender: a report states
+/// the problem's offset in a packet that the sender sent, and the sender sent only fragments.
 fn whole_packet(whole: Reassembled<'_>, from: (MacAddress, bool)) -> Result<Packet<'_>, Discard> {
     let IpHeader::V6(header) = whole.header else {
         return Err(Discard::IpBadVersion);
@@ -207,8 +207,8 @@ fn check(chain: &HeaderChain, bytes: &[u8]) -> Result<(), ChainError> {
     }
 }
 
-/// Checks that a first fragment of `len` bytes behind its extension headers has the whole header
-/// of `protocol`. RFC 7112.
+/// Checks that a first fragment has the whole header of `protocol`. `len` is the number of bytes
+/// behind the fragment's extension headers. RFC 7112.
 const fn has_header(protocol: Protocol, len: usize) -> Result<(), ChainError> {
     let least = match protocol {
         Protocol::Tcp => fullpipe_wire::TcpHeader::LEN,

@@ -74,7 +74,7 @@ fn is_better(
         return same_a;
     }
     // Compare at most 64 bits: an address with the prefix length 128 has a network prefix too, but
-    // its length is not known. RFC 6724 §2.2.
+    // the length of that network prefix is not known. RFC 6724 §2.2.
     let shared = |ip, len: u8| common_prefix(ip, dst).min(PREFIX_LEN.min(len.into()));
     shared(a, one.prefix_len) > shared(b, other.prefix_len)
 }

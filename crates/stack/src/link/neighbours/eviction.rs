@@ -17,8 +17,8 @@ const STRANGER_TRIES: u32 = 8;
 
 impl Neighbours {
     /// Returns the largest number of entries that may be awaited at the same time: half of all
-    /// entries, but at least one. Lookups in progress therefore never fill a cache with two entries
-    /// or more.
+    /// entries, but at least one. Lookups in progress therefore never fill a cache that has two or
+    /// more entries.
     pub(super) fn most_awaited(&self) -> u32 {
         (self.entries.capacity() / 2).max(1)
     }

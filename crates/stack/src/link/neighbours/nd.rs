@@ -103,9 +103,9 @@ impl Neighbours {
         }
         let mac = source_mac.unwrap_or(received.station);
         self.check_mac(mac)?;
-        // The hop limit shows that the sender is on the link. If the sender's address is in no
-        // network of the link, the sender gets an answer, but no entry: packets to this address go
-        // to a router. RFC 4861 §7.2.3.
+        // The hop limit of 255 shows that the sender is on the link. If the sender's address is in
+        // no network of the link, the sender gets an answer, but no entry: packets to this address
+        // go to a router. RFC 4861 §7.2.3.
         let is_neighbour = match check_sender(addresses, src.into()) {
             Err(Discard::ArpOffLink) => false,
             checked => checked.map(|()| true)?,
@@ -161,7 +161,7 @@ impl Neighbours {
         let confirmed = now + self.v6_reachable_time;
         let until = match known {
             Some(known) if known != mac && !overrides => {
-                // Another MAC address claims to be this neighbour: probe the known one.
+                // Another station claims to be this neighbour: probe the known MAC address.
                 self.on_negative_advice(target, now);
                 return Ok(());
             }

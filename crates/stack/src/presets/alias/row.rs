@@ -23,21 +23,21 @@ pub enum Meaning {
     },
     /// Other words for the knob's values: pairs of the alias's word and the knob's word.
     Words(&'static [(&'static str, &'static str)]),
-    /// The three numbers "min default max" in bytes (Linux: `tcp_wmem`, `tcp_rmem`). The knob is
-    /// the default, and the knob named here is the maximum. No knob is needed for the minimum,
-    /// because no buffer shrinks below its default.
+    /// The three numbers "min default max" in bytes (Linux: `tcp_wmem`, `tcp_rmem`).
+    /// [`Alias::knob`] is the knob of the default, and the field names the knob of the maximum. No
+    /// knob is needed for the minimum, because no buffer shrinks below its default.
     Bounds(&'static str),
     /// Half of the knob's bytes: the system doubles what is set.
     Doubled,
-    /// Half of the knob's bytes. Setting the alias also clears the knob named here, which lets the
-    /// buffer grow.
+    /// Half of the knob's bytes. The field names the knob that lets the buffer grow; setting the
+    /// alias clears it.
     DoubledForGood(&'static str),
     /// Share of a buffer that becomes window, as Linux's `tcp_adv_win_scale` *n*: all but
     /// 1/2ⁿ of it for *n* > 0 (1 is 50 %, 2 is 75 %), all of it for 0, 1/2⁻ⁿ of it for
     /// *n* < 0.
     WindowScale,
-    /// "low pressure high" in pages of memory. The knob is the number of blocks; the
-    /// knobs named here are the size of a block and the three percentages.
+    /// "low pressure high" in pages of memory. [`Alias::knob`] is the number of blocks; the field
+    /// names the knobs of the block size and of the three percentages.
     Memory([&'static str; 4]),
 }
 

@@ -704,22 +704,22 @@ pub const NOT_EXPRESSIBLE: &[NotExpressible] = &[
     NotExpressible {
         name: "tcp_slow_start_after_idle",
         preset: "linux",
-        instead: "The stack always restarts from the initial window after an idle retransmission timeout (RFC 5681 §4.1), as Linux does with 1.",
+        instead: "After a connection was idle for one retransmission timeout, the stack always restarts from the initial window (RFC 5681 §4.1), as Linux does with the value 1.",
     },
     NotExpressible {
         name: "TCP_NOTSENT_LOWAT",
         preset: "linux",
-        instead: "A program sets it for each connection: `SocketOption::UnsentLowWater`. Here only the send buffer bounds unsent payload.",
+        instead: "A program sets this limit for each connection (`SocketOption::UnsentLowWater`). If it sets none, only the send buffer bounds unsent payload.",
     },
     NotExpressible {
         name: "tcp_notsent_lowat",
         preset: "linux",
-        instead: "A program sets it for each connection: `SocketOption::UnsentLowWater`. Here only the send buffer bounds unsent payload.",
+        instead: "A program sets this limit for each connection (`SocketOption::UnsentLowWater`). If it sets none, only the send buffer bounds unsent payload.",
     },
     NotExpressible {
         name: "tcp_no_metrics_save",
         preset: "linux",
-        instead: "The stack remembers no path between connections, as Linux does with 1.",
+        instead: "The stack stores no metrics of a path for later connections; Linux stores none with the value 1.",
     },
     NotExpressible {
         name: "tcp_fastopen",

@@ -1,7 +1,7 @@
 //! DNS servers that routers announce. RFC 8106.
 //!
-//! Rule: a full list takes no further server. The application reads the list; nothing here asks a
-//! server.
+//! Rule: a full list takes no further server. The application reads the list and queries the
+//! servers; the stack sends no DNS query.
 
 use alloc::vec::Vec;
 use core::net::Ipv6Addr;

@@ -3,7 +3,7 @@
 //!
 //! Rule: no state is kept for a group: a report lists the groups of the addresses that this host
 //! has when the report leaves. Only groups that this host left are kept, until they are reported.
-//! Queries cause at most ten reports a second. Reports of version 1 are not sent.
+//! Queries cause at most ten reports a second. Reports of MLD version 1 are not sent.
 
 use alloc::vec::Vec;
 use core::net::Ipv6Addr;

@@ -56,12 +56,13 @@ pub use routers::DefaultRouter;
 /// Longest delay of the first message about an address. RFC 4862 §5.4.2
 /// (MAX_RTR_SOLICITATION_DELAY).
 const MOST_DELAY_MS: u64 = 1_000;
-/// Smallest hop limit that is accepted from a router, because a forged smaller hop limit would end
-/// all connections to other networks.
+/// Smallest hop limit that is accepted from a router. If smaller ones were accepted, a forged
+/// advertisement could end all connections to other networks.
 const LEAST_HOP_LIMIT: u8 = 32;
-/// Accepted range of the time between two solicitations that a router announces.
+/// Range in which an announced time between two neighbour solicitations is accepted, in
+/// milliseconds.
 const RETRANSMIT_MS: core::ops::RangeInclusive<u32> = 100..=60_000;
-/// Accepted range of the reachable time that a router announces. RFC 4861 §6.2.1.
+/// Range in which an announced reachable time is accepted, in milliseconds. RFC 4861 §6.2.1.
 const REACHABLE_MS: core::ops::RangeInclusive<u32> = 1_000..=3_600_000;
 
 /// The parts of the stack that autoconfiguration changes.
@@ -91,7 +92,8 @@ struct State {
     prefixes: Prefixes,
     dns: DnsServerList,
     groups: GroupReports,
-    /// Number of link-local addresses that this host formed and another host had.
+    /// Number of link-local addresses that this host formed but could not use, because another host
+    /// had them.
     link_local_duplicates: u32,
     /// The last address that another host had.
     duplicate: Option<Ipv6Addr>,
@@ -288,9 +290,9 @@ impl Autoconfiguration {
                 if !addresses.is_tentative(target) {
                     return false;
                 }
-                // From the unspecified address, another host checks the same address, which is then
-                // a duplicate. From any other address, a host asks for the MAC address, and gets no
-                // answer. RFC 4862 §5.4.3.
+                // A solicitation from the unspecified address shows that another host checks the
+                // same address, which is then a duplicate. A solicitation from any other address
+                // asks for the MAC address, and gets no answer. RFC 4862 §5.4.3.
                 if received.src.is_unspecified() && source_mac.is_none() {
                     state.on_duplicate(target, addresses, around.counters);
                 }

@@ -23,12 +23,13 @@ const TWO_HOURS: Duration = Duration::from_secs(7_200);
 /// An address formed with a prefix.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lease {
-    /// The address; `None` if this host forms no address until the lease ends, after too many
-    /// duplicates.
+    /// The address; `None` after too many duplicates. This host then forms no address with the
+    /// prefix until the lease ends.
     pub(super) ip: Option<Ipv6Addr>,
     preferred_until: Instant,
     valid_until: Instant,
-    /// Number of addresses that this host formed with the prefix and another host had.
+    /// Number of addresses that this host formed with the prefix but could not use, because another
+    /// host had them.
     pub(super) duplicates: u32,
 }
 
@@ -138,8 +139,9 @@ impl Prefixes {
         Some(self.0.len() - 1)
     }
 
-    /// Removes the entries without a lease and without a network. If `but_last`, removes nothing,
-    /// because the last entry is new and gets its lease later, in [`formed`](Self::formed).
+    /// Removes the entries without a lease and without a network. If `but_last`, does nothing yet:
+    /// the last entry may be new and without a lease. It gets its lease in
+    /// [`formed`](Self::formed), which then calls this method again.
     fn forget_empty(&mut self, but_last: bool) {
         if !but_last {
             self.0
