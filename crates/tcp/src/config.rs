@@ -93,8 +93,8 @@ knobs! {
         /// Smallest MSS accepted from a peer. A smaller MSS would let a peer cause many
         /// packets with few bytes.
         mss_min: u32 = 48, legal 1 => 1_460, drawn 1 => 64, "bytes";
-        /// Probing for the path MTU, which also finds it on paths that drop long packets without an
-        /// ICMP message. RFC 4821, RFC 8899.
+        /// Probing for the path MTU. Probes also find the path MTU on paths that drop long packets
+        /// without an ICMP message. RFC 4821, RFC 8899.
         mtu_probing: MtuProbing = MtuProbing::BlackHole, legal MtuProbing::Off => MtuProbing::Always,
             drawn MtuProbing::Off => MtuProbing::Always, "";
         /// Segment size (payload and options) at which the search for the path MTU starts. After
@@ -187,9 +187,9 @@ knobs! {
         /// Longest time in FIN-WAIT-2 after the application has closed both
         /// directions.
         fin_wait2: Duration = secs(60), legal ms(1) => secs(3_600), drawn secs(10) => secs(60), "";
-        /// Segments in the window of a connection that has received nothing
-        /// yet: a peer's initial congestion window (RFC 6928). A larger value
-        /// lets SYN floods and connections that only send reserve more memory.
+        /// Segments in the window of a connection that has received nothing yet. The default is the
+        /// initial congestion window of a peer (RFC 6928). A larger value lets SYN floods and
+        /// connections that only send reserve more memory.
         initial_receive_window: u32 = 10, legal 1 => 1_000, drawn 1 => 16, "segments";
         /// Initial congestion window. RFC 6928.
         initial_window: u32 = 10, legal 1 => 1_000, drawn 1 => 16, "segments";
@@ -224,8 +224,8 @@ knobs! {
         small_queue: u32 = 1 << 20, legal 0 => 1 << 30, drawn 0 => 1 << 16, "bytes";
         /// Probe for lost tails after two round trips of silence. RFC 8985 §7.
         tail_loss_probe: bool = true, legal false => true, drawn false => true, "";
-        /// Accept a write as a whole or not at all, as stacks do that divide payload into segments
-        /// at the write.
+        /// Accept a write as a whole or not at all. Stacks that divide payload into segments at the
+        /// write do this.
         write_atomic: bool = false, legal false => true, drawn false => false, "";
         /// Shortest time between two challenge ACKs of one connection. RFC 5961 §7.
         challenge_ack_interval: Duration = ms(100), legal ms(0) => secs(60), drawn ms(1) => ms(500), "";

@@ -1,9 +1,10 @@
 //! Errors of the application's calls, and the reasons for which a connection
 //! ends.
 //!
-//! Rule: errors are sorted by who caused them. This file has the errors of the caller, and the ends
-//! of connections that the caller must learn of. A mistake of the peer is a
-//! [`DiscardReason`](crate::DiscardReason), and a full buffer is an outcome, not an error.
+//! Rule: errors are sorted by who caused them. This file has the errors that the caller causes. It
+//! also has the reasons for the end of a connection, because the caller must learn of it. A mistake
+//! of the peer is a [`DiscardReason`](crate::DiscardReason), and a full buffer is an outcome, not
+//! an error.
 
 use core::fmt;
 

@@ -10,8 +10,8 @@ use fullpipe_pool::{Duration, Instant};
 /// Smallest segment in bytes: in a smaller one headers would outweigh payload.
 const SMALLEST: u32 = 64;
 
-/// Approximate size in bytes down to which [`even_fit`] makes segments smaller to get more than two
-/// of them.
+/// [`even_fit`] makes segments smaller than `mss` to get more than two of them, but only down to
+/// about this size in bytes.
 const WORTHWHILE: u32 = 256;
 
 /// If more segments than this number fit into a buffer, the part that they leave unused is
@@ -63,7 +63,7 @@ pub fn even_fit(mss: u32, room: u32, segments: u32) -> u32 {
 pub struct AckPairs {
     /// Number of segments still to be sent of the three that replace a pair.
     of_three: u32,
-    /// ACKs before this time are for segments that left before these three.
+    /// ACKs before this time are for segments that left before the last three that replaced a pair.
     look_after: Instant,
 }
 

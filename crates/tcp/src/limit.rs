@@ -95,12 +95,12 @@ reasons! {
         /// HyStart++ found a growing delay, or BBR a full pipe.
         CwndSteady = "congestion_window_steady",
         /// The congestion window is full, and the response to a loss or to a retransmission
-        /// timeout set its size. An undo of the response also takes this limit back.
+        /// timeout set its size. An undo of the response also restores the earlier limit.
         CwndAfterLoss = "congestion_window_after_loss",
         /// The congestion window is full, and the response to a congestion mark set its size.
         CwndAfterMark = "congestion_window_after_mark",
-        /// The congestion window is full, and smaller than before an idle time of more than a
-        /// retransmission timeout, which reduced it. RFC 5681 §4.1.
+        /// The congestion window is full. An idle time longer than the retransmission timeout has
+        /// reduced the window, and it has not grown to its earlier size again. RFC 5681 §4.1.
         CwndAfterIdle = "congestion_window_after_idle",
         /// The pacing rate delays the next segment.
         Pacing = "pacing",

@@ -66,8 +66,9 @@ pub struct AckSample {
 impl AckSample {
     /// Returns true if enough of a window of `cwnd` bytes was in flight to let the window grow.
     ///
-    /// In slow start half of the window is enough, because pacing spreads the doubled
-    /// window over the round trip.
+    /// In slow start, half of the window is enough. The window doubles in each round trip, and
+    /// pacing spreads the doubled window over the round trip, so the bytes in flight may never fill
+    /// the window.
     pub fn has_tested(&self, cwnd: u32, ssthresh: u32) -> bool {
         let half_used = self.rate.tx_in_flight.saturating_mul(2) >= cwnd;
         self.cwnd_limited || (cwnd < ssthresh && half_used)
@@ -145,9 +146,11 @@ pub trait CongestionControl {
 
     /// Returns the limit to which time is charged while the congestion window is full.
     ///
-    /// [`Limit::CwndAfterLoss`] means that an event set the size of the window. The connection
-    /// replaces `CwndAfterLoss` by [`Limit::CwndAfterMark`] if the last event was a mark, and by
-    /// [`Limit::CwndSteady`] if there was no event.
+    /// An algorithm returns [`Limit::CwndAfterLoss`] if a loss, a mark or the end of slow start set
+    /// the size of the window: the algorithm need not know which. The connection knows it. The
+    /// connection replaces `CwndAfterLoss` by [`Limit::CwndAfterMark`] if the last reduction
+    /// responded to a mark, and by [`Limit::CwndSteady`] if no response to a loss or a mark is in
+    /// effect.
     fn limit(&self) -> Limit {
         if self.cwnd() < self.ssthresh() {
             Limit::CwndSlowStart

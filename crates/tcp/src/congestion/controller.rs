@@ -184,9 +184,9 @@ impl Controller {
     /// first round-trip time.
     ///
     /// The result is the algorithm's own rate, if it has one. Otherwise the result is cwnd / SRTT
-    /// times a percentage: 200 % while the window is below half of `ssthresh`, later 120 %, which
-    /// spreads the window without limiting it. In fast recovery the percentage is 100, because a
-    /// higher rate would overflow a short queue before the path is full.
+    /// times a percentage: 200 % while the window is below half of `ssthresh`, and 120 % later. A
+    /// rate of 120 % spreads the window without limiting it. In fast recovery the percentage is
+    /// 100, because a higher rate would overflow a short queue before the path is full.
     pub fn pacing_rate(&self, srtt_us: u32, recovering: bool) -> u64 {
         if let Some(rate) = self.algorithm().pacing_rate() {
             return rate;

@@ -199,8 +199,9 @@ impl DeliveryRate {
         }
     }
 
-    /// Returns the rate of the last sample in bytes per second; 0 before the first. An
-    /// application-limited sample that is slower than the last one that counted does not count.
+    /// Returns the rate of the last sample that counts, in bytes per second; 0 before the first. A
+    /// reliable sample counts unless it is application-limited and slower than the last sample that
+    /// counted.
     pub fn latest(&self) -> u64 {
         let (delivered, interval_us, _) = self.latest;
         rate_of(delivered, interval_us)

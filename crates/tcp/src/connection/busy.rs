@@ -1,7 +1,7 @@
 //! The time for which a connection has been busy: some payload, or FIN, is not acknowledged.
 //!
-//! Rule: busy means the same as in `tcpi_busy_time` of Linux, for every limit. The clock takes
-//! eight bytes per connection.
+//! Rule: busy means the same as in `tcpi_busy_time` of Linux. The clock runs whichever limit the
+//! connection has, and takes eight bytes per connection.
 
 use fullpipe_pool::{Duration, Instant};
 

@@ -2,9 +2,10 @@
 //!
 //! Rule: the short path has the same effect as [`on_segment`](Connection::on_segment). The short
 //! path takes a segment whose headers equal those of the segment before, except for sequence number
-//! and PSH. `on_segment` accepted that earlier segment at the same time. The checks of the earlier
-//! segment are therefore valid for both segments, and the ACK and the timestamp report nothing new.
-//! Nothing may be outstanding, because otherwise each ACK counts.
+//! and PSH. `on_segment` accepted that earlier segment in the same batch, at the same
+//! [`Env::now`]. The checks of the earlier segment are therefore valid for both segments, and the
+//! ACK and the timestamp report nothing new. Nothing may be outstanding, because otherwise each ACK
+//! counts.
 
 use fullpipe_wire::TcpFlags;
 
@@ -12,12 +13,13 @@ use super::{Connection, Env, TcpState};
 use crate::{Segment, SeqNum, trace::TraceEvent};
 
 impl Connection {
-    /// Processes `segment` as `on_segment` does. Returns true if a segment that has the
-    /// same headers, except for sequence number and PSH, may be predicted at this time.
+    /// Processes `segment` as `on_segment` does. Returns true if a segment that has the same
+    /// headers, except for sequence number and PSH, may be predicted as long as `env.now` is the
+    /// same.
     pub fn on_segment_of_run(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> bool {
         let is_next = segment.seq == self.receive.rcv_nxt;
         self.on_segment(segment, env);
-        // `rcv_nxt` advanced by the payload, so the segment has passed every check.
+        // If `rcv_nxt` has advanced by the payload, the segment has passed every check.
         is_next
             && !segment.payload.is_empty()
             && segment.payload.len() as u32 >= self.full_segment() / 2
@@ -56,8 +58,9 @@ impl Connection {
             len: segment.payload.len() as u32,
             flags: segment.flags,
         });
-        // Store the window, because the previous segment may not have stored it: if a segment
-        // behind a hole had arrived first, the window of the previous segment counted as old.
+        // Store the window, because the window of the previous segment may have counted as old and
+        // was then not stored. This happens if a segment with a higher sequence number arrived
+        // before the previous segment and set SND.WL1 to that number.
         self.take_window(segment, window, env);
         self.take_payload_and_fin(segment, env);
         self.note_readiness(env);

@@ -81,8 +81,9 @@ pub struct Info {
     pub ssthresh: u32,
     /// Pacing rate in bytes per second; `u64::MAX` is unlimited.
     pub pacing_rate: u64,
-    /// Rate of the last delivery rate sample in bytes per second; 0 before the first. An
-    /// application-limited sample that is slower than the last one that counted does not count.
+    /// Rate of the last delivery rate sample that counts, in bytes per second; 0 before the first.
+    /// A reliable sample counts unless it is application-limited and slower than the last sample
+    /// that counted.
     pub delivery_rate: u64,
     /// The application limited `delivery_rate`.
     pub app_limited: bool,

@@ -1,5 +1,5 @@
-//! The only output: every segment of a connection is made here. `burst` copies a segment for
-//! the payload that follows it.
+//! The only output: every segment of a connection is made here. `burst` only copies the last
+//! segment and gives the copy the next payload.
 //!
 //! Rule: segments are tried in the order of their importance, and each carries the latest
 //! ACK and window. When nothing may leave, the bound that stops the connection becomes
@@ -490,8 +490,8 @@ impl Connection {
     }
 
     /// Returns the number of SACK blocks for which a packet without payload has room. With
-    /// an MTU of 68 bytes, the smallest of RFC 791, there is room for one block beside
-    /// timestamps.
+    /// an MTU of 68 bytes, the smallest of RFC 791, there is room for timestamps and one
+    /// block.
     fn most_sack_blocks(&self) -> usize {
         let room = u32::from(self.path.limit()).min(TcpOptions::MAX_LEN as u32);
         TcpOptions::sack_blocks_in(room.saturating_sub(self.agreed.options_len()) as usize)

@@ -243,8 +243,8 @@ impl ReceiveHalf {
         blocks
     }
 
-    /// Adds the other ranges to `recent`, lowest first, until `recent` has `most` ranges or there
-    /// are no others. Takes at most `most` steps along the list of ranges.
+    /// Adds to `recent` the ranges that it lacks, lowest first, until it has `most` ranges or lacks
+    /// none. Takes at most `most` steps along the list of ranges.
     fn recall_others(&mut self, most: usize, pool: &Pool) {
         let wanted = most.min(self.ranges.count() as usize);
         if self.recent.len() >= wanted {

@@ -345,8 +345,8 @@ impl Recovery {
         }
     }
 
-    /// Passes what the ACK newly delivered to the scoreboard, RACK and the rate
-    /// estimator.
+    /// Updates the scoreboard, RACK and the rate estimator with the ranges that the ACK newly
+    /// delivered.
     fn take_delivered(
         &mut self,
         input: &AckIn<'_>,

@@ -1,8 +1,9 @@
 //! Detection of spurious recoveries: Eifel (RFC 3522, RFC 4015), DSACK (RFC 3708), and the
 //! conclusions of F-RTO (RFC 5682). Step 2b of F-RTO is in the parent module. RFC 5682 decides only
-//! at the second ACK. Here an original that arrives with the first ACK counts too, if the peer's
-//! SACK blocks would have reported it before the timeout. After a real loss whose ACKs were also
-//! lost, this undo is wrong, and RACK then finds the loss again.
+//! at the second ACK. This stack decides at the first ACK if that ACK covers an original that no
+//! SACK block reported. SACK blocks report what arrives beyond a hole, so this original arrived
+//! after the timeout. After a real loss whose ACKs were also lost, this undo is wrong, and RACK
+//! then finds the loss again.
 //!
 //! Rule: a recovery was spurious if the originals of everything that it retransmitted had
 //! arrived, or if the segment that fills the first hole left before its retransmission.

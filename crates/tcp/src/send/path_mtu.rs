@@ -19,7 +19,7 @@ const FLOOR: u16 = 216;
 /// Smallest size that a packet-too-big message can set: the size for the smallest MTU, 68 bytes
 /// (RFC 791 §3.2). The effective bound is the knob `ip.path_mtu_min`.
 const LEAST_REPORTED: u16 = 28;
-/// A probe is not worth while to distinguish sizes that differ by less than 16 bytes.
+/// Sizes that differ by less than this number of bytes are not worth a probe.
 const STEP: u16 = 16;
 /// Number of lost probes after which their size counts as too large.
 const LOSSES: u8 = 2;

@@ -293,7 +293,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle(&mut self, restart_window: u32) {
-        // Let slow start grow the window to 3/4 of its size before the pause. RFC 7661 §4.4.
+        // Let slow start grow the window to 3/4 of its size before the idle time. RFC 7661 §4.4.
         let curve = &mut self.curve;
         curve.ssthresh = curve.ssthresh.max(scale(curve.cwnd, 3, 4));
         curve.cwnd = curve.cwnd.min(restart_window);

@@ -29,7 +29,7 @@ pub enum SlowStartPhase {
     /// Conservative slow start (CSS): the window grows by a
     /// [`CSS_GROWTH_DIVISOR`]th of the bytes delivered.
     Conservative,
-    /// Slow start is over: `ssthresh` becomes the window.
+    /// Slow start is over: `ssthresh` is set to the window.
     Over,
 }
 

@@ -132,7 +132,7 @@ impl CongestionControl for NewReno {
     }
 
     fn on_idle(&mut self, restart_window: u32) {
-        // Let slow start grow the window to 3/4 of its size before the pause. RFC 7661 §4.4.
+        // Let slow start grow the window to 3/4 of its size before the idle time. RFC 7661 §4.4.
         self.ssthresh = self.ssthresh.max(percent_of(self.cwnd, 75));
         self.cwnd = self.cwnd.min(restart_window);
     }

@@ -108,7 +108,7 @@ impl StatusList {
             );
             assert!(
                 before == NONE || precedes(arena.get(before), node),
-                "the order of what is {status:?}"
+                "the order of the {status:?} ranges"
             );
             (found, before, index) = (found + 1, index, node.newer);
         }

@@ -7,13 +7,14 @@
 //! of the previous bounds. Loss below the threshold (knob `tcp.bbr_loss_threshold`, a share of the
 //! bytes in flight) changes nothing.
 //!
-//! The draft applies the threshold only while probing. At other times the draft responds to every
-//! round trip with a loss, so random loss lowers the bounds in each of the sixty round trips
-//! between two probes. On a path of 100 Mbit/s and 40 ms, the draft's rule used 89 % of the rate at
-//! 0.1 % loss, and 81 % at 1 % loss. With one threshold at all times, BBR uses 97 % and 91 %. With
-//! one threshold the knob also has one meaning: 100 switches off the response to every loss that
-//! causes no retransmission timeout. When BBR shares a queue with CUBIC or NewReno, it takes the
-//! same share with either rule.
+//! The draft applies the threshold only while probing. At other times the draft lowers the bounds
+//! after every round trip in which a loss was found, however small the loss. Random loss can
+//! therefore lower the bounds after each of the sixty round trips between two probes. On a path of
+//! 100 Mbit/s and 40 ms, the draft's rule used 89 % of the rate at 0.1 % loss, and 81 % at 1 %
+//! loss. With one threshold at all times, BBR uses 97 % and 91 %. With one threshold the knob also
+//! has one meaning: 100 switches off the response to every loss that causes no retransmission
+//! timeout. When BBR shares a queue with CUBIC or NewReno, it takes the same share with either
+//! rule.
 
 use super::{
     model::INFINITE,

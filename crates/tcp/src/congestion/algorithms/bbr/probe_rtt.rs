@@ -1,7 +1,7 @@
 //! ProbeRTT: little in flight for 200 ms, to measure the round trip without a
 //! queue. draft-ietf-ccwg-bbr-06 §5.3.4.
 //!
-//! Rule: ProbeRTT starts after five seconds without a shorter round trip. If the
+//! Rule: ProbeRTT starts after five seconds without a new shortest round trip. If the
 //! connection has just been idle, ProbeRTT does not start, because idle time also empties
 //! the queue. The estimate of the shortest round trip lasts ten seconds, so that it spans
 //! two ProbeRTT phases.

@@ -109,7 +109,7 @@ pub struct Bounds {
     pub(super) loss_round_delivered: u64,
     pub loss_round_start: bool,
     pub(super) is_loss_in_round: bool,
-    /// The round trip had a mark, or more loss than the threshold.
+    /// A congestion mark was reported in the round trip. A mark counts as too much loss.
     pub(super) is_loss_high: bool,
     /// Ranges lost in the round trip.
     pub loss_events_in_round: u8,
@@ -282,7 +282,7 @@ pub struct ProbeRtt {
     /// Shortest round trip of the last interval, in microseconds.
     pub(super) min_delay_us: u32,
     pub(super) min_stamp: Instant,
-    /// The interval ended without a shorter round trip.
+    /// The interval ended without a new shortest round trip.
     pub(super) expired: bool,
     /// End of the phase; `None` until few enough bytes are in flight.
     pub(super) done_stamp: Option<Instant>,
