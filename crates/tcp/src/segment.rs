@@ -150,7 +150,7 @@ impl SegmentOut {
         Some(Self::bare(seq, ack, flags))
     }
 
-    /// Creates a segment without payload, options and window.
+    /// Creates a segment without payload and options, and with a window of 0.
     pub fn bare(seq: SeqNum, ack: SeqNum, flags: TcpFlags) -> Self {
         Self {
             seq,

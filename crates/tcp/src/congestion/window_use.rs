@@ -45,7 +45,7 @@ impl WindowUse {
     ///
     /// An ACK that reports `delivered` bytes without advancing the cumulative ACK gives 0 (RFC 3042
     /// §2). These bytes count with the next ACK that advances the cumulative ACK, unless a loss is
-    /// then under repair.
+    /// under repair by then (`repairing`).
     ///
     /// [`AckSample::acked`]: super::control::AckSample::acked
     pub fn growth(&mut self, delivered: u32, advanced: bool, repairing: bool) -> u32 {

@@ -208,8 +208,9 @@ impl Connection {
         if !self.send.is_idle() {
             // Unacknowledged or unsent data needs no keepalive probe, because the retransmission or
             // the persist timer detects a dead peer. Check again after the keepalive time or the
-            // keepalive interval, whichever is longer, and not before the next timer expires. (While
-            // the device is full, possibly no other timer runs.)
+            // keepalive interval, whichever is longer, and not before the next timer expires. While
+            // the device is full, possibly no other timer runs; the longer of the two times then
+            // applies alone.
             let pause = self.settings.keepalive_time.get();
             let next = env.now + pause.max(self.settings.keepalive_interval.get());
             let watch = self.timers.next().unwrap_or(next);

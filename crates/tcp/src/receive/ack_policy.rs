@@ -61,9 +61,9 @@ impl AckPolicy {
 
     /// Processes `bytes` that arrived in order.
     ///
-    /// `full` is the size of the peer's full segments, `every` the knob `tcp.ack_every`,
-    /// `window` the peer's window before these bytes, and `window_left` the part of that
-    /// window that remains.
+    /// `full` is the size of the peer's full segments, and `every` the knob `tcp.ack_every`.
+    /// `window_left` is the part of the advertised window that remains. `window` is the sum of
+    /// `window_left`, `bytes` and the bytes that the application has not read.
     pub fn on_payload(
         &mut self,
         bytes: u32,

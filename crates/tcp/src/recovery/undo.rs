@@ -52,7 +52,9 @@ impl UndoDetector {
         self.undo_marker.is_some()
     }
 
-    /// Starts a recovery while `retransmitted` bytes of an earlier one are outstanding.
+    /// Starts a recovery.
+    ///
+    /// `retransmitted` is the number of bytes in flight that an earlier recovery retransmitted.
     /// `is_timeout` means that the recovery began with a timeout while no loss was known.
     pub fn start(&mut self, snd_una: SeqNum, retransmitted: u32, is_timeout: bool) {
         *self = Self {
