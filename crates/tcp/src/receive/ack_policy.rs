@@ -3,7 +3,8 @@
 //!
 //! Rule: an ACK may wait only while the peer does not need it. The peer needs it when
 //! `tcp.ack_every` full segments are unacknowledged (two by default), when payload is out of order,
-//! or when the window, as the peer sees it, is nearly full. The timer is in `connection`.
+//! when less than a full segment of the advertised window is left, or when half of that window is
+//! unacknowledged. The timer is in `connection`.
 
 /// ACKs owed to the peer.
 #[derive(Clone, Debug)]

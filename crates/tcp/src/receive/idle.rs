@@ -1,10 +1,11 @@
 //! The window of an idle connection when packet memory is short.
 //!
 //! Rule: an idle connection has a cell, a part of a memory block, as its window. The connection
-//! really holds the cell; a promise of memory would not be enough. If the peer sends a cell of
-//! payload without a pause, the window becomes two cells; if the peer fills these too, the window
-//! becomes an ordinary one. An advertised window is never withdrawn: after a pause, a large window
-//! shrinks only as the peer sends into it. `window` computes ordinary windows.
+//! holds the cell and does not only reserve it: in an overcommitted pool, reserved memory may be
+//! missing when payload arrives. If the peer sends a cell of payload without a pause, the window
+//! becomes two cells; if the peer fills these too, the window becomes an ordinary one. An
+//! advertised window is never withdrawn: after a pause, a large window shrinks only as the peer
+//! sends into it. `window` computes ordinary windows.
 //!
 //! A full window is not the only sign that the peer is busy: the number of bytes that the peer sent
 //! counts, too. With segments of half the window and a prompt reader, more window is advertised
