@@ -184,8 +184,9 @@ impl Known {
 
     /// Returns true if `self` and `other` are from different captures and may be the same
     /// connection. Equal initial sequence numbers do not suffice, because they are equal in all
-    /// runs of a simulator. If both connections ended, their lifetimes must also be equal, apart
-    /// from a few round trips.
+    /// runs of a simulator. If both connections ended, their lifetimes must also be nearly equal.
+    /// They may differ by four times the largest round-trip time, or by 1 ms if that is more, plus
+    /// 1 % of the lifetime.
     fn may_be(&self, other: &Self) -> bool {
         let trips = 4 * self.largest_rtt_ns.max(other.largest_rtt_ns);
         let apart = self.lifetime_ns.abs_diff(other.lifetime_ns);
@@ -316,10 +317,11 @@ impl Connections {
     }
 
     /// Returns a function that creates the analysis of each further connection of the current
-    /// capture. The segments of the requested connection are kept, or those of the first connection
-    /// if none was requested. If an earlier capture contains that connection, the segments of all
-    /// connections between its addresses and ports are also kept, until a second capture of it is
-    /// found.
+    /// capture. The segments of the requested connection are kept. If none was requested, the
+    /// segments of the first connection are kept. If an earlier capture contains this connection,
+    /// the current capture may be a second capture of it, so the segments of all connections with
+    /// its addresses and ports are also kept. Once a second capture of it was found, they are not
+    /// kept any more.
     pub fn analysis(&self) -> impl FnMut(&FlowKey) -> Follower + use<> {
         let mut number = self.before;
         let wanted = self.wanted.unwrap_or(1);
@@ -394,8 +396,9 @@ impl Connections {
             .by_key
             .get(&flow.key)
             .filter(|known| known.overlaps(&own) && !(known.has_handshake && own.has_handshake));
-        // Two random sequence numbers suffice to recognise a connection, so the two rows need not
-        // overlap in time: the clocks of the captures may differ by any amount.
+        // Recognise the connection by both initial sequence numbers and by its lifetime (`may_be`).
+        // Do not require that the two rows overlap in time, because the clocks of the captures may
+        // differ by any amount.
         let by_seqs = seqs.and_then(|seqs| self.by_seqs.get(&seqs));
         let same = self.by_key.get(&flow.key).map(|same| same.known.number);
         let by_seqs = by_seqs

@@ -7,7 +7,7 @@
 const CURVES = { width: 900, height: 340, left: 64, right: 16, top: 12, bottom: 44 };
 const SHAPES = ["circle", "square", "diamond", "triangle", "cross", "ring"];
 
-// A shape of about ten points around 0,0.
+// Shapes about ten points wide, centred on 0,0.
 const SHAPE_PATHS = {
   circle: "M-4.5,0a4.5,4.5 0 1,0 9,0a4.5,4.5 0 1,0 -9,0Z",
   square: "M-4,-4h8v8h-8Z",
@@ -17,7 +17,8 @@ const SHAPE_PATHS = {
   ring: "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0ZM-2,0a2,2 0 1,1 4,0a2,2 0 1,1 -4,0Z",
 };
 
-// The swept setting with the most values, numbers before words: the x axis.
+// Returns the swept setting for the x axis: the one with the most values among settings whose
+// values are numbers, or among all settings if none has numbers.
 function sweptAlong(rows) {
   const paths = rows[0]?.point.map(({ path }) => path) ?? [];
   const axes = paths.map((path, place) => {

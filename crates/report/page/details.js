@@ -185,8 +185,8 @@ class Details {
     const style = { colour: inks()[kind], pattern: SOLID };
     const what =
       kind === "link"
-        ? "The link carries no more while it is always busy: the sender's own limits only wait for it."
-        : "The host handles no more frames while its processor is always busy.";
+        ? "A link that is always busy carries no more. The sender's own limits are then only a consequence of the busy link."
+        : "A host whose processor is always busy handles no more frames.";
     this.fill(
       stack,
       style,

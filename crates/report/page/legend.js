@@ -45,7 +45,7 @@ function legendEntries(ink) {
     [[sign("0  W", ink.window)], "0: the peer closed its window; W: it opened it again"],
     [[sign("D", ink.lost)], "a segment of the peer that was discarded"],
     [[sign("M", ink.again)], "packet memory had no free block"],
-    [[sign("▾ ▴", ink.soft)], "▾: a write was refused or cut short; ▴: the writer was told of room"],
+    [[sign("▾ ▴", ink.soft)], "▾: a write was refused or cut short; ▴: the writer was notified of room"],
   ];
 }
 
@@ -74,7 +74,7 @@ function fillLegend(root, ink, styles) {
     element(
       "p",
       {},
-      "At every moment the sender waits for exactly one thing; the upper band says for which. The second band says what kept the receiver's window from growing. Below are the busy share and the queue of each link, and the busy share of each processor, where work takes time.",
+      "At every moment the sender waits for exactly one thing; the upper band says for which. The second band says what kept the receiver's window from growing. Below are the busy share and the queue of each link, and the busy share of each processor whose work takes time.",
     ),
     element("ul", {}, ...bands),
   );

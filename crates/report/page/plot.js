@@ -82,7 +82,7 @@ class Plot {
     return bounds;
   }
 
-  // A line that keeps its value until the next.
+  // A line that keeps each value until the next value.
   steps(at, values, extent, colour, width = 1.25, dash = []) {
     const { context } = this;
     const [begin, end] = this.visible(at);

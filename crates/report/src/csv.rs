@@ -1,8 +1,10 @@
 //! Every series in one table of comma-separated values.
 //!
 //! Rule: each line has one value. The other columns are the row (scenario of the experiment), the
-//! connection, host or link, the series, and the time in nanoseconds. The header names the columns.
-//! If the values of a series have a unit, the name of the series ends in that unit.
+//! connection, the host, the series, and the time in nanoseconds. In lines about a link, the column
+//! `host` has the link's name. In lines about a host or a link, the column `connection` is empty.
+//! The header names the columns. If the values of a series have a unit, the name of the series ends
+//! in that unit.
 
 use std::fmt::Write;
 

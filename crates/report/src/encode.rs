@@ -25,8 +25,8 @@ pub struct Blob {
 }
 
 impl Blob {
-    /// Encodes the series of an end of a connection, except the series of limits (what kept the end
-    /// from sending) and episodes.
+    /// Encodes the series of an end of a connection, without its limits and without its episodes.
+    /// Limits are the reasons for which the end did not send.
     pub fn of_series(end: &Endpoint) -> Self {
         let mut blob = Self::default();
         blob.segments("sent", &end.sent);
@@ -40,7 +40,7 @@ impl Blob {
     }
 
     /// Encodes the limits of an end. The limits have their own blob, because the page shows the
-    /// limits of both ends together with the series of one end.
+    /// limits of both ends, but the other series of only one end.
     pub fn of_bands(end: &Endpoint) -> Self {
         let mut blob = Self::default();
         blob.bands("limits", &end.limits);

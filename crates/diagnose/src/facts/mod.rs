@@ -49,7 +49,7 @@ pub struct Run {
 /// One row of the experiment's table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// The row's label. The row's values of swept settings follow, and then the settings of the
+    /// The row's label, followed by the row's values of swept settings, and by the settings of the
     /// command line that replaced settings of the row.
     pub label: String,
     /// The row's label in the file.
@@ -90,8 +90,8 @@ pub struct PathFacts {
     pub sender: usize,
     /// The receiving host, as an index into [`Observed::hosts`].
     pub receiver: usize,
-    /// Links from sender to receiver: each is an index into [`Observed::links`], and true if
-    /// payload crosses the link in its forward direction.
+    /// Links from sender to receiver. Each entry has the link's index in [`Observed::links`], and
+    /// true if payload crosses the link in the link's forward direction.
     pub links: Vec<(usize, bool)>,
     /// Highest rate of payload that the path can carry if all segments are full, in bits per
     /// second; `None` if no link has a rate.

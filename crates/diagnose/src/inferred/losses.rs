@@ -1,8 +1,9 @@
 //! The reasons of losses, inferred from the frames around them.
 //!
 //! Rule: a reason is a condition that is true where frames were lost and false where frames passed.
-//! If chance would explain the same losses, the reason is unclear. Each loss gets one reason.
-//! Conditions are tried in the order of the reasons, except that a policer is tried before a queue.
+//! Each loss gets one reason. The reasons are tried in this order: MTU hole, outage, policer, queue
+//! (only if there is no policer), bursts. Losses that none of them explains are random, or unclear
+//! if there are too few of them.
 
 use super::delay::Delays;
 use super::matching::Matched;
@@ -160,8 +161,9 @@ impl Losses {
             });
         }
         let least_ns = delays.on_wire_ns(full) * SHORTEST_QUEUE;
-        // Try the queue of this direction's own frames first. Then try the waits of the frames sent
-        // just before and after, because only these waits show other traffic in the same queue.
+        // First try the backlog of the frames that this direction sent. Then, for losses that
+        // remain, try the waits of the frames sent just before and after the lost frame. These
+        // waits include the time behind other traffic in the queue; the backlog does not.
         for backlog in [behind, delays.around_ns(matched)] {
             let top = separated(matched, &self.rest, &backlog, round_trip_ns);
             if let Some(top) = top.filter(|top| top.threshold > least_ns.max(0.0)) {

@@ -25,7 +25,7 @@ pub struct LostRun {
 }
 
 /// Returns the outages of both directions, and for each direction the frames that were lost in
-/// them. `lost` has the indices of the lost frames of each direction.
+/// outages. `lost` has the indices of the lost frames of each direction.
 pub fn find(
     matched: [&Matched<'_>; 2],
     lost: [&[usize]; 2],

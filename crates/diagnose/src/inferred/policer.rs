@@ -8,7 +8,7 @@ use super::matching::Matched;
 
 /// Smallest number of losses from which a bucket is fitted.
 const FEWEST: usize = 5;
-/// A fitted bucket must be empty at this share of the losses.
+/// A fitted bucket must be empty at this share of the losses or more.
 const CAUGHT: f64 = 0.8;
 /// Among the frames that found the bucket empty, at least this share must be lost.
 const PURE: f64 = 0.6;

@@ -68,7 +68,8 @@ pub enum LossReason {
     Burst,
     /// Losses were independent of each other and of the queue.
     Random,
-    /// There were too few losses, or no explanation is better than chance.
+    /// No other reason explains the loss, and fewer than five such losses remain, too few to show a
+    /// pattern.
     Unclear,
 }
 

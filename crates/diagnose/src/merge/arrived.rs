@@ -89,7 +89,7 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    /// Compares the payload that `sender` sent at both taps.
+    /// Compares what both taps show of the payload that `sender` sent.
     pub fn of(near: &SegmentLog, far: &SegmentLog, sender: End) -> Self {
         let initial = near.initial()[sender.index()].unwrap_or(0);
         let is_data = |one: &Segment| one.from == sender && one.payload > 0;

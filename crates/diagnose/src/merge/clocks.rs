@@ -18,8 +18,8 @@ const SHOWN: f64 = 0.02;
 /// A drift is accepted only if it lengthens the smallest round trip by more than this, in
 /// nanoseconds.
 const SHOWN_NS: f64 = 20_000.0;
-/// The best drift lengthens the smallest round trip by some time. Another drift is also possible if
-/// the time by which it lengthens that round trip is shorter by at most this share.
+/// The gain of a drift is the time by which the drift lengthens the smallest round trip. A drift
+/// counts as possible if its gain is smaller than the largest gain by at most this share.
 const AS_WELL: f64 = 0.02;
 /// The true drift may be larger than [`MOST_DRIFT`] if the best drift is above this share of
 /// [`MOST_DRIFT`].

@@ -148,7 +148,8 @@ impl Direction {
             has_push: segment.flags.contains(TcpFlags::PSH),
             has_fin,
         };
-        // The tap's times are accurate if nothing shows that segments waited before the tap.
+        // Times of sending are uncertain only if something shows that segments waited before the
+        // tap. Otherwise the tap's times are accurate.
         self.waits.is_blurred = self.view.is_blurred() && self.path_passes_trains(0);
         let is_computed = sent.at < at || self.waits.is_blurred;
         self.waits.is_computed = is_computed;
@@ -210,7 +211,8 @@ impl Direction {
     }
 
     /// Returns true if segments that follow each other at the least spacing waited for the path.
-    /// Either a run of segments has shown the path's spacing, or the path has a queue.
+    /// They did so if a run of segments has shown that the path causes this spacing, or if the path
+    /// has a queue. `waited` is the time for which the latest segment waited before the tap.
     fn path_passes_trains(&self, waited: u64) -> bool {
         let base = self.waits.base_rtt();
         let has_queue = waited > 0 || self.waits.rounds.recent_rtt() > base + base / 10;

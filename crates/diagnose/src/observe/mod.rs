@@ -26,7 +26,7 @@
 //! | ranges in flight, retransmissions, reordering, losses before and after the tap | `scoreboard` |
 //! | time at which the sender sent a segment and received an ACK | `sender_view` |
 //! | the limit of each wait between two sends | `waits` |
-//! | send buffer and congestion window, by the growth of the flight | `rounds` |
+//! | the limits "send buffer" and "congestion window", distinguished by the bytes in flight | `rounds` |
 //! | times, bytes and bands | `ledger` |
 //! | a capture of one direction | `one_sided` |
 //! | requests and answers | `turns` |

@@ -46,8 +46,8 @@ pub struct ObservedConnection {
     pub account: Times<SeenLimit>,
     /// The part of `account` that has high confidence.
     pub sure: Times<SeenLimit>,
-    /// Periods with one limit, in the order of time; at most [`ObservedConnection::BANDS`]. Later
-    /// periods join the last period.
+    /// Periods with one limit, in the order of time. Once [`ObservedConnection::BANDS`] periods are
+    /// kept, later ones join the last of them.
     pub bands: Vec<Band>,
     /// Episodes in the order of their beginning; at most [`ObservedConnection::EPISODES`].
     pub episodes: Vec<SeenEpisode>,
@@ -146,8 +146,8 @@ pub struct DirectionSeen {
     pub smallest_window_bytes: Option<u64>,
     /// MSS option of this end's SYN.
     pub offered_mss: Option<u16>,
-    /// Largest payload of this end's segments on the wire, in bytes. If the peer's SYN or the
-    /// options of this SYN are missing, the most frequent payload length.
+    /// Largest payload of this end's segments on the wire, in bytes. If the peer's SYN or its
+    /// options are missing in the capture, the most frequent payload length.
     pub segment_bytes: u32,
     /// True if segments are longer than the MSS, so the tap is above segmentation offload.
     pub has_super_segments: bool,

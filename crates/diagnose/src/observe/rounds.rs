@@ -482,8 +482,9 @@ impl Rounds {
             return;
         };
         let (limit, is_sure) = self.window_limit(&round, plateau, source);
-        // Give a [`Cause::Train`] span the limit of the wait after the span, because the segments
-        // of a train left the sender at once.
+        // The segments of a train left the sender at once, and then the sender waited. The time of
+        // a [`Cause::Train`] span therefore belongs to the wait after the span, and gets the limit
+        // of that wait.
         let mut after = (limit, is_sure);
         let mut resolved = Vec::with_capacity(round.spans.len());
         for span in round.spans.iter().rev() {
@@ -589,7 +590,8 @@ impl Rounds {
         if let Some(found) = source {
             return found;
         }
-        // A smaller send buffer would keep the flight away from the window's edge.
+        // If the flight fills the receive window, the window is the limit: a send buffer smaller
+        // than the window would not let the flight fill it.
         let constant = match round.fills_window() {
             true => Limit::ReceiveWindow.into(),
             false => Limit::SendBuffer.into(),

@@ -5,7 +5,8 @@
 use super::observed::{DirectionSeen, Side, Vantage, WindowScale};
 use crate::capture::End;
 
-/// Observations that the capture lacks, in addition to those of its directions.
+/// Observations that the capture as a whole lacks. [`DirectionSeen`] has those that one direction
+/// lacks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lacks {
     pub cut_options: u64,
@@ -37,7 +38,7 @@ pub fn cannot_tell(
                 format!("its shift of {shift} is inferred from the bytes in flight")
             }
             WindowScale::Seen(_) | WindowScale::Unknown => {
-                "so time limited by the receive window cannot be told from other limits".into()
+                "so time limited by the receive window cannot be distinguished from time with another limit".into()
             }
         };
         say(format!(

@@ -21,14 +21,14 @@ use super::{
 const PIECES: usize = 256;
 /// Smallest time, in nanoseconds, by which a retransmission timeout exceeds the smoothed RTT.
 const RTO_MARGIN: u64 = 180_000_000;
-/// The size of full segments becomes smaller once this number of consecutive segments have the same
-/// smaller size as the segment before them.
+/// If this number of consecutive segments have the same size as the segment before them, and this
+/// size is smaller than that of full segments, it becomes the size of full segments.
 const EQUAL: u32 = 4;
 /// Number of partial segments, each sent while another was in flight, that show that Nagle's
 /// algorithm is off.
 const NO_DELAY: u32 = 4;
-/// An ACK is expected one round trip after its segment. It counts as delayed if it arrives later
-/// than that by more than this time, in nanoseconds.
+/// An ACK is expected one round trip after its segment. It counts as delayed if it arrives more
+/// than this time, in nanoseconds, after the expected time.
 const DELAYED: u64 = 15_000_000;
 
 /// An ACK as the sender receives it.

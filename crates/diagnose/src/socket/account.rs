@@ -189,8 +189,8 @@ impl SocketAccount {
             .all(|end| end.limit == main && end.confidence == Confidence::High);
         let is_certain = main.is_some() && (is_agreed || counted * 2 > elapsed);
         self.now = LimitNow {
-            // Name the main limit only; if counters advance by jiffies, the order of the limits
-            // within a short interval is unknown.
+            // Name only the main limit. The counters may advance by jiffies, so they do not show
+            // the order of the limits within a short interval.
             limit: main,
             confidence: if is_certain {
                 Confidence::High

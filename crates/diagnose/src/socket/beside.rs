@@ -45,7 +45,7 @@ pub struct AccountsBeside {
     /// Each limit in the time that both accounts cover. The limit with the longest time comes
     /// first.
     pub limits: Vec<LimitBeside>,
-    /// Share of the time that both accounts cover in which their limits are equal.
+    /// Share of `seconds` in which the limits of both accounts are equal.
     pub agreed_share: f64,
     /// The longest differences, in the order of time.
     pub differences: Vec<AccountDifference>,

@@ -315,7 +315,8 @@ fn with_unsent(
     if info.pacing_limit_in_force().is_some() || is_bbr {
         return LimitNow::high(Limit::Pacing);
     }
-    // The program asked for pacing, and the rate derives from the congestion window.
+    // If the program set a limit of the pacing rate and the kernel paces more slowly, the pacing
+    // rate derives from the congestion window.
     if info.pacing_limit().is_some() {
         return congestion_limit(now, info, memo, false);
     }

@@ -427,7 +427,7 @@ impl SocketObservation {
         }
     }
 
-    /// Bytes written and not sent. Kernels before 4.6 do not report this number, which is then
+    /// Bytes written and not sent. Kernels before 4.6 do not report this number; for them it is
     /// computed from the segments in flight.
     pub fn unsent(&self) -> u32 {
         match &self.info {

@@ -498,8 +498,9 @@ impl Case<'_> {
     /// Returns true if the peer's program leaves received payload unread for at least half of the
     /// time that `limit` lasted. `window` is the largest window in bytes. The last observation
     /// decides only if there is no account (time by limit) of the peer's receiver, because at a
-    /// single moment even a slow reader may have read everything. Without the peer's socket, closed
-    /// windows decide: a buffer that is only small is emptied before it is full.
+    /// single moment even a slow reader may have read everything. Without the peer's socket, the
+    /// time with a closed window decides: if the buffer is small but the program reads at once, the
+    /// buffer is emptied before it is full, and the window hardly ever closes.
     fn is_peer_reading_slowly(&self, limit: Limit, window: u64) -> bool {
         let Some(other) = self.other else {
             let times = &self.socket.account.times;

@@ -50,7 +50,7 @@ enum Unit {
     Nanoseconds(u64),
     /// One nanosecond is this number of units.
     OfNanosecond(u64),
-    /// One second is 2 to the power of this number of units.
+    /// One second is 2^n units, and the value is n.
     Binary(u8),
 }
 

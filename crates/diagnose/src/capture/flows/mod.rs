@@ -56,7 +56,8 @@ pub enum FlowEnding {
     Replaced,
     /// The connection had no segment for [`FlowLimits::idle_ns`].
     Idle,
-    /// The table was full, and this connection's last segment was the oldest.
+    /// The table was full. This connection's last segment was the oldest of all closed connections,
+    /// or of all open ones if none was closed.
     Crowded,
     /// The capture ended while the connection was open.
     CaptureEnd,
