@@ -202,8 +202,8 @@ quantities! {
     /// Bytes of IP packets that the senders sent, IP headers included.
     ip_ext_out_octets: u64 = "IpExtOutOctets", "IpExtOutOctets {}", Whole, Median;
     /// Goodput, in Mbit/s, that the congestion control's response function allows at the path's
-    /// loss rate, limited by the path's rate. `None` for several connections, or if the algorithm
-    /// has no response function.
+    /// loss rate, limited by the path's rate. `None` for several connections, if the algorithm has
+    /// no response function, or if neither losses nor a rate limit the goodput.
     allowed_mbps: Option<f64> = "allowed Mbit/s", "{} Mbit/s expected from the path's rate and losses", Decimal, Median;
     /// Time from the call to connect until the receiver had read at nine tenths of the path's rate
     /// for two round trips. `None` for several connections.
@@ -233,8 +233,8 @@ quantities! {
     reset_s: Option<f64> = "reset after s", "reset after {} s", Decimal, Median;
     /// Goodput divided by the goodput of the baseline row; `None` without a baseline row.
     goodput_of_baseline: Option<f64> = "of baseline", "{} of the goodput of the baseline row", Percent, Median;
-    /// Goodput divided by the highest goodput that the path and the smaller end's memory allow.
-    /// `None` if the experiment does not request this quantity.
+    /// Goodput divided by the highest goodput that the path and the packet memory of the host that
+    /// has least allow. `None` if the experiment does not request this quantity.
     fraction: Option<f64> = "fraction", "{} of min(rate, memory/RTT)", Decimal, Median;
 }
 

@@ -21,9 +21,9 @@ pub const CUBIC_C: f64 = 0.4;
 /// CUBIC's multiplicative decrease factor β. RFC 9438 §5.
 pub const CUBIC_BETA: f64 = 0.7;
 
-/// Returns the goodput in Mbit/s that the response function allows the only connection of `setup`,
-/// with segments of `segment_bytes`. Returns `None` for several connections, or if the algorithm
-/// has no response function.
+/// Returns the goodput in Mbit/s that the response function and the path's rate allow the only
+/// connection of `setup`, with segments of `segment_bytes`. Returns `None` for several connections,
+/// if the algorithm has no response function, or if neither losses nor a rate limit the goodput.
 pub fn allowed_mbps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     let flow = setup.flow();
     if setup.flows.len() > 1 || flow.count > 1 {

@@ -138,7 +138,8 @@ impl QueueDemand {
         }
         self.idle += idle;
         let done = match cost.as_nanos() {
-            // Entries cost no time, but without idle time no entry is processed.
+            // If entries cost no time, any idle time processes all of them. Without idle time, none
+            // is processed.
             0 if idle.is_zero() => 0,
             0 => self.owed,
             cost => (self.idle.as_nanos() / cost).min(self.owed),

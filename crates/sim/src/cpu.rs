@@ -143,7 +143,7 @@ impl Cpu {
     /// Starts work of this cost. Returns the time at which the processor is free
     /// again.
     pub fn begin(&mut self, now: Instant, cost: Duration) -> Instant {
-        debug_assert!(!self.is_busy(now), "one thing at a time");
+        debug_assert!(!self.is_busy(now), "the processor is already working");
         self.busy_until = now + cost;
         self.spent += cost;
         if let Some(work) = &mut self.work {

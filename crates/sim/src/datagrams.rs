@@ -121,7 +121,10 @@ impl DatagramFlow {
         key: u64,
         started: Instant,
     ) -> Self {
-        assert!(plan.size as usize >= NUMBER_LEN, "a number has no room");
+        assert!(
+            plan.size as usize >= NUMBER_LEN,
+            "the datagram is too short for its number"
+        );
         Self {
             plan,
             hosts,

@@ -172,7 +172,10 @@ impl SimDevice {
 
     /// Takes a frame from the ring, for the stack to read next. Returns its length.
     pub fn hand_up(&mut self) -> Option<usize> {
-        debug_assert!(self.handed.is_none(), "the last one was not read");
+        debug_assert!(
+            self.handed.is_none(),
+            "the stack has not read the last frame handed up"
+        );
         self.handed = self.arrived.pop_front();
         self.handed.as_ref().map(|(frame, _)| frame.len())
     }
@@ -325,11 +328,11 @@ impl Device for SimDevice {
         } = self.capabilities;
         assert!(
             meta.segment_size == 0 || super_segment > 0,
-            "a super-segment was not offered"
+            "the device did not offer to cut super-segments"
         );
         assert!(
             meta.checksum == TxChecksum::Complete || checksum_tx,
-            "checksums were not offered"
+            "the device did not offer to compute checksums"
         );
         // Copy the frame and keep the lent buffer at its length. Moving the buffer out would be
         // slower, because a new buffer must be extended to that length.

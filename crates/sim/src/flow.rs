@@ -216,8 +216,8 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Returns true if the flow is over. Either nothing more can happen at both ends, or one end
-    /// was cut short. If one end was cut short, the other end may never notice.
+    /// Returns true if the flow is over. A flow is over when nothing more can happen at either end.
+    /// A flow is also over when one end was cut short, because the other end may never notice.
     pub fn is_done(&self) -> bool {
         self.ends.iter().all(|end| end.stage.is_settled())
             || self.ends.iter().any(|end| end.stage.is_cut_short())

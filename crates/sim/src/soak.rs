@@ -108,7 +108,10 @@ pub fn soak_bursts(plan: &WorldPlan) -> Result<WorldSummary, WorldFailure> {
     if with == without {
         return Ok(summary);
     }
-    Err(world.failure("bursts".into(), "they change the frames"))
+    Err(world.failure(
+        "bursts".into(),
+        "the runs with and without bursts have different frames",
+    ))
 }
 
 /// A writer that keeps only a hash of the bytes written (FNV-1a).

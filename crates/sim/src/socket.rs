@@ -45,7 +45,8 @@ pub(crate) struct EndSocket<'a> {
     pub finding: Option<Violation>,
     /// Bytes read in this run.
     pub progress: u64,
-    /// Every byte is verified, not only the last bytes of each read that copies.
+    /// True if every byte is verified. If false, reads in place are verified completely, and of
+    /// other reads only the last bytes.
     pub verifies_all: bool,
 }
 

@@ -340,8 +340,8 @@ impl WorldPlan {
         Ok(plan)
     }
 
-    /// Returns the text of a world file. Each line of `comment` becomes a comment line at its
-    /// beginning.
+    /// Returns the text of a world file. The text begins with the lines of `comment`, each as a
+    /// comment line.
     pub fn to_toml(&self, comment: &str) -> String {
         let comment: String = comment
             .lines()

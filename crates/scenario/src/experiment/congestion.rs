@@ -62,7 +62,7 @@ impl OutsideCongestion {
     /// Registers the algorithm with `host`, and makes it the default of `host`.
     pub(crate) fn choose(&self, world: &mut World, host: HostId) {
         let chosen = (self.choose)(world, host, &self.name);
-        chosen.expect("the host of a new world has registered no other of that name");
+        chosen.expect("no algorithm of that name is registered with a host of a new world");
     }
 }
 

@@ -167,7 +167,7 @@ pub const FLOW_FIELDS: &[FlowField] = &[
     ),
     field!(
         "omit",
-        "Time after the start that is excluded from the measurement of a `duration`, for example slow start. All flows are measured from the latest such time on.",
+        "Time after the start that the measurement of a `duration` excludes, for example slow start. If flows have an `omit`, the measurement of all flows starts when the last `omit` ends.",
         LENGTH,
         |plan, text| plan.omit = length(text)?
     ),

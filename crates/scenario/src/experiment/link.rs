@@ -208,7 +208,7 @@ pub const LINK_FIELDS: &[LinkField] = &[
     ),
     field!(
         "codel.target",
-        "CoDel's target: the sojourn time in the queue.",
+        "CoDel's target: the acceptable sojourn time in the queue.",
         TIME,
         |direction, text| direction.codel().target_us = whole_us(text)?
     ),

@@ -71,7 +71,8 @@ impl Row {
 
     /// Returns true if one of the row's own settings had an effect in `before` and has none in
     /// `self.setup`. A setting counts as having an effect if making it once more does not change
-    /// the setup. Therefore this function needs no table of settings that have two names.
+    /// the setup. This test also finds a setting that was replaced under its other name, without a
+    /// table of such names.
     fn loses_a_setting(&self, before: &Setup) -> bool {
         let is_in_force = |setup: &Setup, (path, text): &(String, String)| {
             let mut again = setup.clone();

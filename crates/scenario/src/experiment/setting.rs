@@ -30,11 +30,11 @@ pub enum SettingError {
         /// Description of the values that the field takes.
         expected: &'static str,
     },
-    /// The text is a number of 1 or more without `%`, which can mean two probabilities.
+    /// The text is a number of 1 or more, but a probability of that size needs a `%`.
     Ambiguous {
         /// The field's full name.
         name: String,
-        /// The two possible meanings.
+        /// The message that says what to write.
         why: String,
     },
     /// A knob (a setting of the stack) refused the value.

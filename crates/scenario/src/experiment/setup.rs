@@ -412,10 +412,10 @@ impl Setup {
         path
     }
 
-    /// Returns the highest goodput in bit/s that the path and the smallest host's memory allow. The
-    /// first bound is the path's rate. The second bound is the memory of that host, less
-    /// `MEMORY_KEPT` bytes, divided by the round-trip time. Returns `None` if the path has neither
-    /// a rate nor a delay.
+    /// Returns the highest goodput in bit/s that the path and the hosts' memory allow. The first
+    /// bound is the path's rate. The second bound is the packet memory of the host that has least,
+    /// less `MEMORY_KEPT` bytes, divided by the round-trip time. Returns `None` if the path has
+    /// neither a rate nor a delay.
     pub fn allowed_bps(&self) -> Option<f64> {
         let (rate_bps, rtt_s) = self.bare_path();
         let memory = self.hosts.iter().map(HostPlan::pool_bytes).min()?;

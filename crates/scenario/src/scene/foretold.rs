@@ -22,7 +22,7 @@ use crate::{
 const FIRST_SLICE: Duration = Duration::from_micros(100);
 /// Approximate number of samples in a shortened run.
 const LOOKS: u64 = 16;
-/// Smallest number of samples that prove that two runs are the same.
+/// Two runs count as the same only if more than this number of their first samples are equal.
 const LEAST_KNOWN: usize = 4;
 
 /// A transfer is steady if predictions from two parts of it differ by at most this share.
@@ -342,7 +342,7 @@ impl<'a> Cut<'a> {
         let Look { age_s, bytes, .. } = self.looks[self.looks.len() - 1];
         let until = (bytes as f64 * share) as u64;
         let half = self.looks.iter().rev().find(|look| look.bytes <= until);
-        let half = half.expect("nothing was carried at first");
+        let half = half.expect("the first sample has carried no bytes");
         let rate = (bytes - half.bytes) as f64 / (age_s - half.age_s).max(1e-9);
         let rate = rate.min(self.most_mbps * 1e6 / 8.0);
         let after = |length_s: f64| {

@@ -285,7 +285,7 @@ fn add_ends(measured: &mut Measured, ended: &[Ended<'_>]) {
     }
 }
 
-/// What one connection or sender of datagrams carried.
+/// Payload that one connection or sender of datagrams carried.
 pub struct Carried<'a> {
     /// The flow of the connection or sender.
     pub plan: &'a FlowPlan,

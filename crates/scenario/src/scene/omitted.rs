@@ -64,8 +64,10 @@ impl Omitted {
 
     /// Time from which connection `number` is counted: the later of `start` and the connection's
     /// last read before the measurement starts. If the connection had read nothing, the start of
-    /// the measurement replaces the last read. All counted payload therefore arrived within the
-    /// counted time, and no rate exceeds the path's rate.
+    /// the measurement replaces the last read. The counted time begins at the last read, because
+    /// payload that counts may have arrived between this read and the start of the measurement.
+    /// Without that time, the payload would be divided by too short a time, and a rate could exceed
+    /// the path's rate.
     pub fn from(&self, number: usize, start: Instant) -> Instant {
         let read = self.read.get(number);
         read.map_or(start, |(_, last)| start.max(*last))

@@ -10,8 +10,9 @@ pub mod repeats;
 pub mod silence;
 pub mod windows;
 
-/// The extent of the checks of a world (a simulated network). The lengths of streams, silence and
-/// progress are always checked.
+/// The extent of the checks of a world (a simulated network). Three rules are always checked: a
+/// stream ends after exactly the bytes written, no connection is silent for too long, and the world
+/// makes progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checks {
     /// Checks every frame and every byte of a stream. Checks the memory and tables of hosts often:
@@ -59,7 +60,7 @@ pub struct CheckCoverage {
     pub repeats: bool,
     /// [`pace`]: payload was sent while a pacing rate applied.
     pub pace: bool,
-    /// [`rate`]: a rate sample was taken, and the path bounded that sample.
+    /// [`rate`]: a rate sample was taken on a path whose rate bounds rate samples.
     pub rate: bool,
 }
 

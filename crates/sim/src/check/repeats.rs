@@ -119,8 +119,10 @@ impl RepeatChecker {
 
     /// Keeps only the widest of the ranges inside `left..right` that were known before `now`, and
     /// drops the ranges inside the widest one. A growing range is reported with every segment, and
-    /// without this function each of its states would be stored. An ACK number inside a dropped
-    /// range is also inside the widest range, so the known bytes stay the same.
+    /// without this function each of its states would be stored. Dropping ranges changes no result.
+    /// The widest range contains their bytes. An ACK number inside a SACKed range makes earlier
+    /// SACK blocks invalid; an ACK number inside a dropped range is also inside the widest range,
+    /// and therefore still does so.
     fn drop_parts(&mut self, left: u32, right: u32, now: Instant) {
         let inside = |part: &(u32, u32, Instant), (left, right): (u32, u32)| {
             !after(left, part.0) && !after(part.1, right)

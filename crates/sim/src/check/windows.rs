@@ -2,7 +2,7 @@
 //!
 //! Rule: only frames that left a host count. The right edge of an advertised window never retreats
 //! (RFC 9293 §3.8.6, SHLD-14; required here). A retreat by less than one unit of the window scale
-//! is allowed, because the window field cannot express it (RFC 7323 §2.4). No payload is sent
+//! is allowed, because the window field counts in whole units (RFC 7323 §2.4). No payload is sent
 //! beyond the edge, except the byte of a zero-window probe. No sequence number is acknowledged that
 //! was never sent.
 

@@ -1,9 +1,9 @@
 //! ACK thinning: a device that delays pure ACKs and sends only some of them.
 //!
 //! Rule: an ACK is dropped only if a later ACK of its connection, which acknowledges more, takes
-//! its place. Every byte is therefore acknowledged, duplicate ACKs arrive, and no ACK waits for
-//! other ACKs longer than `wait_us`. A waiting ACK delays no other frame: when another frame is
-//! queued behind the ACK, the ACK stops waiting.
+//! its place. Every byte is therefore acknowledged, and a duplicate ACK never takes another ACK's
+//! place. No ACK waits for other ACKs longer than `wait_us`. A waiting ACK delays no other frame:
+//! when another frame is queued behind the ACK, the ACK stops waiting.
 //!
 //! Modems and half-duplex radios thin ACKs to save transmissions (RFC 3449 §5.2.1).
 

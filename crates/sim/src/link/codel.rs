@@ -2,8 +2,8 @@
 //!
 //! Rule: a frame's waiting time is checked when the frame leaves the queue. Once all frames that
 //! leave within an interval have waited longer than the target, frames are dropped (or marked). The
-//! time between two drops is the interval divided by the square root of the number of drops.
-//! `queue.rs` limits the queue's length. Names are as in §5 of the RFC.
+//! time between two drops is the interval divided by the square root of a count that grows with
+//! each drop. `queue.rs` limits the queue's length. Names are as in §5 of the RFC.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,8 @@ impl Codel {
         }
     }
 
-    /// Time of the next drop after `t`, when this dropping state has dropped `count` frames. §3.3.
+    /// Time of the drop that follows a drop at `t`: the interval, divided by the square root of
+    /// `count`, after `t`. §3.3.
     fn control_law(&self, t: Instant, count: u32) -> Instant {
         let interval = (self.interval_us * 1_000) as f64;
         t + Duration::from_nanos((interval / f64::from(count.max(1)).sqrt()) as u64)

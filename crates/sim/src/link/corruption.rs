@@ -1,11 +1,10 @@
 //! Corruption: flipped bits that the frame check sequence did not catch.
 //!
-//! Rule: every corruption can be detected, so a receiver that delivers a corrupted byte
-//! is always wrong. All flipped bits are in one byte of an IP packet that an Internet
-//! checksum covers. Frames without a checksum (ARP) are not changed, and neither are the fields
-//! of the IPv6 header that no checksum covers: class, flow label and hop limit. The byte's value
-//! only increases, by less than 255, so the corruptions of two links on a path cannot cancel each
-//! other.
+//! Rule: every corruption can be detected, so a receiver that delivers a corrupted byte is always
+//! wrong. All flipped bits are in the same byte of an IP packet, and an Internet checksum covers
+//! this byte. Frames without a checksum (ARP) are not changed, and neither are the fields of the
+//! IPv6 header that no checksum covers: class, flow label and hop limit. The byte's value only
+//! increases, by less than 255, so the corruptions of two links on a path cannot cancel each other.
 
 use fullpipe_pool::Rng;
 

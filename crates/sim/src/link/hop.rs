@@ -1,4 +1,4 @@
-//! A hop in the middle of the path with a smaller MTU than both ends.
+//! A hop in the middle of the path. The hop's MTU is smaller than the MTUs of both ends.
 //!
 //! Rule: the hop drops a packet that is too long and may not be fragmented. The hop then sends the
 //! message of RFC 1191 §4 or RFC 4443 §3.2 or, as a black hole, nothing. An IPv4 packet without DF

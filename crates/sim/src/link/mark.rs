@@ -41,7 +41,8 @@ fn mark_v4(header: &mut [u8]) -> bool {
     true
 }
 
-/// The ECN field is in the middle of the header's first word: version, class and flow label.
+/// Marks a packet as [`mark`] does, in its IPv6 header. The ECN field is the two lowest bits of the
+/// traffic class: bits 4 and 5 of the header's second byte.
 fn mark_v6(header: &mut [u8]) -> bool {
     const SHIFTED: u8 = CE << 4;
     if header[1] & SHIFTED == 0 {

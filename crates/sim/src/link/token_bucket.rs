@@ -43,7 +43,7 @@ impl TokenBucket {
 /// The state of one direction's bucket. A bucket starts full.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BucketState {
-    /// Billionths of a bit that are missing from a full bucket, at `at`.
+    /// Tokens needed at the time `at` to fill the bucket, in billionths of a bit.
     missing: u128,
     at: Instant,
 }

@@ -1,8 +1,8 @@
 //! Truncation: the end of a frame is cut off. CONTRIBUTING.md uses this impairment as an example.
 //!
-//! Rule: truncation exists only with the feature `recipes`. A test uses truncation to check that
-//! entries in tables suffice for a new impairment to appear in verdicts (explanations of
-//! transfers). At least the link header of a frame remains.
+//! Rule: truncation exists only with the feature `recipes`. A test uses truncation to check that a
+//! new impairment needs only entries in tables to appear in verdicts (explanations of transfers).
+//! At least the link header of a frame remains.
 
 use fullpipe_pool::Rng;
 

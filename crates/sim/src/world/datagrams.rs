@@ -63,7 +63,7 @@ impl World {
         Side::ALL.map(|side| {
             let stack = &self.hosts[hosts[side.index()].0].stack;
             let info = stack.udp_info(sockets[side.index()]);
-            info.expect("they are never closed")
+            info.expect("the sockets of datagram flows are never closed")
         })
     }
 

@@ -16,8 +16,8 @@ pub enum OverflowPlace {
     Ring,
 }
 
-/// Queue lengths that a flow of datagrams would have needed at its receiver, and
-/// its losses at both hosts.
+/// Queue lengths that a flow of datagrams would have needed at its receiver, and the flow's losses
+/// at both hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagramDemand {
     /// Largest number of datagrams that would have waited for the reader in an unlimited

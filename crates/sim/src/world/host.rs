@@ -42,7 +42,8 @@ pub(super) struct Host {
     pub spoke_other: Option<Instant>,
     /// The load of the receive ring and the processor; `None` if the host receives no datagrams.
     pub receiver: Option<ReceiverLoad>,
-    /// Wake-ups by the stack's timers since the last frame or run of an application.
+    /// Wake-ups by the stack's timers since a frame last left or reached the host, or an
+    /// application's timer last fired.
     pub idle_wakes: u32,
     /// Steps until the host's memory is checked again.
     pub verify_in: u32,

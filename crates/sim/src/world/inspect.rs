@@ -48,7 +48,7 @@ impl World {
         Ok(())
     }
 
-    /// Counts a wake-up by a timer of a host's stack. A frame or the run of an application resets
+    /// Counts a wake-up by a timer of a host's stack. A frame or the timer of an application resets
     /// the count.
     pub(super) fn count_wake(&mut self, id: HostId) -> Result<(), WorldFailure> {
         let host = &mut self.hosts[id.0];
@@ -57,7 +57,7 @@ impl World {
             return Ok(());
         }
         let finding = format!(
-            "the timers of the stack fired {IDLE_WAKES} times in a row without a frame or an application call in between"
+            "the timers of the stack fired {IDLE_WAKES} times in a row without a frame or an expired application timer in between"
         );
         Err(self.host_failure(id, &finding))
     }
