@@ -35,7 +35,8 @@ const OPTION_FLAGS: u16 = 2;
 const OPTION_RESOLUTION: u16 = 9;
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
-/// Largest number of frames that wait to be written. At this number, the device's calls block.
+/// Largest number of frames that wait to be written. While this many wait, sending and receiving
+/// block.
 const QUEUE: usize = 1_024;
 
 /// A device and the recording of its frames.
@@ -215,7 +216,7 @@ impl<D: HostDevice> HostDevice for Capture<D> {
     }
 
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()> {
-        // The frame is recorded before it is sent, because its answer may arrive at once.
+        // Record the frame before it is sent: otherwise its answer could be recorded first.
         if !self.is_recorded.swap(false, Ordering::Relaxed) {
             self.record(OUTBOUND, frame);
         }

@@ -5,10 +5,11 @@
 //! write frames into a batch, releases the lock, wakes waiters, and then sends the
 //! batch.
 //!
-//! There are two batches, one to fill and one to send. A thread that sends takes the batch to send
-//! out of the locked state (`Core`); meanwhile other threads only fill the other batch. At most one
-//! thread therefore sends at a time, and frames leave in order. A caller's frames need no switch to
-//! the driver's thread, and a caller never waits for another caller's system call.
+//! There are two batches, one to fill and one to send. A thread that sends first removes the second
+//! batch from the locked state (`Core`). Until it puts this batch back, other threads can only fill
+//! the first batch. At most one thread therefore sends at a time, and frames leave in order. A
+//! caller's frames need no switch to the driver's thread, and a caller never waits for another
+//! caller's system call.
 
 use std::{
     io,
@@ -423,8 +424,8 @@ impl Driver {
         if !is_sending && (has_frames || deadline.is_some_and(|at| at <= now)) {
             return;
         }
-        // Ignore work that is already due: another thread is sending, and does the work after its
-        // batch.
+        // Do not wake for work that is already due. If there is such work at this point, another
+        // thread is sending a batch, and does the work after the batch.
         let deadline = deadline.filter(|at| *at > now);
         core.asleep_until = Some(deadline.unwrap_or(Instant::from_nanos(u64::MAX)));
         let (for_room, watches) = (core.device_is_full, core.waits_for_device());

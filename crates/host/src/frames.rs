@@ -48,7 +48,7 @@ impl<M: Copy> FrameBatch<M> {
         }
     }
 
-    /// Largest length of the next frame, in bytes.
+    /// Largest length that the next frame may have, in bytes.
     pub(crate) fn room(&self) -> usize {
         self.memory.len() - self.used
     }
@@ -58,7 +58,8 @@ impl<M: Copy> FrameBatch<M> {
         self.memory.get_mut(self.used..self.used + len)
     }
 
-    /// Adds the first `len` bytes of the memory lent last as a frame.
+    /// Adds a frame: the first `len` bytes of the memory that the last call of [`lend`](Self::lend)
+    /// returned.
     pub(crate) fn push(&mut self, len: usize, meta: M) {
         let start = self.used;
         self.frames.push(PackedFrame { start, len, meta });

@@ -91,9 +91,9 @@ impl Control {
 const ETHTOOL_STXCSUM: u32 = 0x17;
 /// Command of `linux/ethtool.h` that reads the numbers of queues.
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
-/// Numbers in an answer about queues: the command, the four largest possible counts, and the four
-/// counts in use. The four counts are of queues for receiving, for sending, for other purposes, and for
-/// both directions.
+/// Words of an answer about queues: first the command, then four maximum counts, then four counts
+/// in use. Each group of four counts the queues for receiving, for sending, for other purposes, and
+/// for both directions, in this order.
 const CHANNELS: usize = 9;
 
 impl Control {
@@ -108,8 +108,8 @@ impl Control {
         }
     }
 
-    /// Makes the interface fill in the checksums of frames that the kernel sends if `on` is true;
-    /// otherwise makes the kernel compute them.
+    /// Selects what computes the checksums of frames that the kernel sends: the interface if `on`
+    /// is true, otherwise the kernel.
     pub fn set_checksum_offload(&self, name: &str, on: bool) -> io::Result<()> {
         self.ethtool(name, &mut [ETHTOOL_STXCSUM, on.into()])
     }

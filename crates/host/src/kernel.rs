@@ -124,8 +124,8 @@ pub fn set_transmit_queue(name: &str, frames: u32) -> io::Result<()> {
     netlink::set_link_number(index(name)?, LinkNumber::TransmitQueue, frames)
 }
 
-/// Lets an interface fill in checksums of frames that the kernel sends (`ethtool -K NAME tx on`),
-/// or makes the kernel compute them.
+/// Selects what computes the checksums of frames that the kernel sends: the interface if `on` is
+/// true (`ethtool -K NAME tx on`), otherwise the kernel.
 ///
 /// # Errors
 /// Returns the kernel's error.

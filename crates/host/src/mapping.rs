@@ -18,7 +18,8 @@ pub(crate) struct Mapping {
     len: usize,
 }
 
-// SAFETY: in this process only this value refers to the memory, and no thread owns it.
+// SAFETY: in this process only this value refers to the memory, and the memory is not bound to a
+// thread.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
@@ -91,17 +92,20 @@ impl Mapping {
         unsafe { AtomicU32::from_ptr(self.at(offset, 4).cast()) }
     }
 
-    /// Copies the bytes at `offset` to `target`. The other side must not write them now.
+    /// Copies the bytes at `offset` to `target`. The other side must not write them during this
+    /// call.
     pub(crate) fn read(&self, offset: usize, target: &mut [u8]) {
         let source = self.at(offset, target.len());
-        // SAFETY: both ranges have this length, and a new slice does not overlap the mapping.
+        // SAFETY: both ranges have the length of `target`. They do not overlap, because this
+        // process has no slice of the mapping.
         unsafe { ptr::copy_nonoverlapping(source, target.as_mut_ptr(), target.len()) };
     }
 
-    /// Copies `source` to `offset`. The other side must not access these bytes now.
+    /// Copies `source` to `offset`. The other side must not access these bytes during this call.
     pub(crate) fn write(&mut self, offset: usize, source: &[u8]) {
         let target = self.at(offset, source.len());
-        // SAFETY: both ranges have this length, and `source` does not overlap the mapping.
+        // SAFETY: both ranges have the length of `source`. They do not overlap, because this
+        // process has no slice of the mapping.
         unsafe { ptr::copy_nonoverlapping(source.as_ptr(), target, source.len()) };
     }
 }

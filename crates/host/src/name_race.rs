@@ -49,8 +49,8 @@ impl Core {
         let servers = self.dns_servers();
         let names = &mut self.names.names;
         names.resolver_mut().set_servers(servers);
-        // The call below does what is due for all lookups, so another lookup may have an outcome
-        // after the call.
+        // The call below does the work that is due for all lookups, so it may give another lookup
+        // its outcome. Let the waiters check.
         self.names.has_outcome = true;
         let names = &mut self.names.names;
         match connect {

@@ -33,7 +33,7 @@ impl Namespace {
         })?
     }
 
-    /// Opens an existing namespace: the path of its file, such as `/run/netns/NAME` or
+    /// Opens the existing namespace whose file is `path`, such as `/run/netns/NAME` or
     /// `/proc/PID/ns/net`.
     ///
     /// # Errors

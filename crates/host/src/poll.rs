@@ -43,7 +43,7 @@ impl Notifier {
     }
 }
 
-/// Waits until `device` can be read, until `notifier` is notified, or for `timeout` (`None` is no
+/// Waits until `device` can be read, `notifier` is notified, or `timeout` has passed (`None` is no
 /// limit). If `for_room` is true, the wait also ends when `device` can be written.
 pub(crate) fn wait(
     device: BorrowedFd<'_>,
@@ -88,7 +88,7 @@ fn interest(fd: BorrowedFd<'_>, events: libc::c_short) -> libc::pollfd {
     }
 }
 
-/// Waits for any of `fds`, for `timeout`, or for a signal.
+/// Waits until one of `fds` is ready, `timeout` has passed, or a signal arrives.
 fn poll(fds: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
     let timeout = timeout.map(|timeout| libc::timespec {
         tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),

@@ -98,9 +98,9 @@ impl Sniffer {
         Ok(socket)
     }
 
-    /// Waits up to 100 ms for the next packet and copies its first bytes to `buffer`; `None` if no
-    /// packet came. The loopback interface both sends and receives every packet; only the received
-    /// copy is returned.
+    /// Waits up to 100 ms for the next packet and copies its first bytes to `buffer`. Returns
+    /// `None` if no packet came. The loopback interface both sends and receives every packet; only
+    /// the received copy is returned.
     ///
     /// # Errors
     /// Returns errors of the interface, such as its removal.

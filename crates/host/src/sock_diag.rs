@@ -134,7 +134,7 @@ impl SockDiag {
 }
 
 impl SockDiag {
-    /// Sends `requests`, messages of `len` bytes about one socket each. Passes each answer to
+    /// Sends `requests`: messages of `len` bytes, each about one socket. Passes each answer to
     /// `each`, with a time just before the kernel made that answer.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ pub enum DeviceKind {
 impl DeviceKind {
     const ALL: [Self; 4] = [Self::Tap, Self::Tun, Self::Packet, Self::Xdp];
 
-    /// Medium of the device: an Ethernet header or an IP header begins its frames.
+    /// Medium of the device: its frames begin with an Ethernet header or with an IP header.
     pub const fn medium(self) -> Medium {
         match self {
             Self::Tap | Self::Packet | Self::Xdp => Medium::Ethernet,

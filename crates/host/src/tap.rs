@@ -1,8 +1,8 @@
 //! A TAP or TUN device of Linux, which exchanges frames with the kernel's own stack.
 //!
-//! Rule: a device that existed before gets its former settings back. A device that was created
-//! here is removed with its descriptor, even if this process crashes. One system call moves one
-//! frame, and no call waits.
+//! Rule: a device that existed before gets its former settings back. A device that was created here
+//! is removed when its descriptor is closed, even if this process crashes. One system call moves
+//! one frame, and no call waits.
 
 use std::{
     fs::{File, OpenOptions},
@@ -32,7 +32,8 @@ const MTU_RANGE: std::ops::RangeInclusive<usize> = 68..=65_521;
 /// Changes of the device that are undone when it is closed.
 #[derive(Debug, Default)]
 struct Changes {
-    /// True if the device existed before it was opened. If this is false, nothing is undone.
+    /// True if the device existed before it was opened. If false, nothing is undone, because
+    /// closing the device removes it.
     existed: bool,
     /// The MTU before it was changed.
     mtu: Option<usize>,
@@ -199,8 +200,8 @@ fn open_tun() -> Result<File, DeviceError> {
     })
 }
 
-/// Binds `file` to the interface. Returns true if frames have a virtio header, so
-/// that checksums may be left out.
+/// Binds `file` to the interface. Returns true if frames have a virtio header, with which checksums
+/// may be left out.
 fn attach(file: &File, options: &DeviceOptions, existed: bool) -> Result<bool, DeviceError> {
     let &DeviceOptions {
         ref spec,

@@ -121,9 +121,8 @@ impl fmt::Debug for TcpStream {
 impl TcpStream {
     /// Opens a connection to `remote`, and waits until it is established.
     ///
-    /// # Errors
-    /// Fails if there is no route, no free connection or port; the peer refused; or the peer did
-    /// not answer.
+    /// # Errors Fails if there is no route, no connection or port is free, the peer refused, or the
+    /// peer did not answer.
     pub fn connect(runtime: &Runtime, remote: SocketAddr) -> io::Result<Self> {
         Self::connect_with(runtime, remote, None, None)
     }
@@ -313,8 +312,8 @@ impl TcpStream {
     }
 
     /// Reads the bytes that have arrived, and waits until there is at least one. If
-    /// `receive_low_water` is set, waits until that many bytes have arrived, or enough for
-    /// `buffer`, or the receive window is full. Returns 0 at the end of the stream.
+    /// `receive_low_water` is set, waits until that many bytes have arrived, the bytes that have
+    /// arrived fill `buffer`, or the receive window is full. Returns 0 at the end of the stream.
     ///
     /// # Errors
     /// Returns `WouldBlock` after the read timeout; otherwise the reason for which the connection

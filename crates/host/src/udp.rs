@@ -158,8 +158,8 @@ impl UdpSocket {
         })
     }
 
-    /// Opens a socket that receives the datagrams to `ip` for which no other socket is bound, to
-    /// any port; see `Stack::udp_bind_all_ports`.
+    /// Opens a socket for all ports of `ip` to which no other socket is bound; see
+    /// `Stack::udp_bind_all_ports`.
     ///
     /// # Errors
     /// Fails if there is such a socket already, or the stack has no free socket.

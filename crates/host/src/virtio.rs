@@ -1,5 +1,5 @@
-//! The header (`struct virtio_net_hdr`) before each frame to or from the kernel. Devices use it if
-//! checksums may be left out or segments merged.
+//! The header (`struct virtio_net_hdr`) before each frame to or from the kernel. A device uses the
+//! header if checksums may be left out or segments may be merged.
 //!
 //! Rule: only this file reads and writes the header, for every kind of device. The header's
 //! numbers are in the machine's byte order.

@@ -79,9 +79,9 @@ pub(crate) fn check_address(address: IpAddr) -> io::Result<()> {
 /// Shortest Ethernet frame, without its checksum.
 const FRAME_MIN: usize = 60;
 
-/// Returns an ARP announcement of `host` (RFC 5227, section 2.3), as a frame. A neighbour that
-/// still has the MAC address of an earlier run for the host's IP address learns the new MAC
-/// address.
+/// Returns an ARP announcement of `host` (RFC 5227, section 2.3), as a frame. An earlier run may
+/// have used the same IP address with another MAC address. A neighbour that remembers the old MAC
+/// address learns the new one from the announcement.
 pub(crate) fn announcement(host: &Interface) -> Option<[u8; FRAME_MIN]> {
     let IpAddr::V4(address) = host.address else {
         return None;
@@ -129,8 +129,8 @@ impl Presence {
     /// Returns the error of a read that found no frame. `is_down` is true if the kernel has just
     /// reported that the interface went down.
     ///
-    /// ENETDOWN is not enough to detect a deletion. The kernel reports it once, to whichever call
-    /// comes first. If the interface is already down and is then deleted, the kernel reports
+    /// ENETDOWN is not enough to detect a deletion. The kernel reports ENETDOWN once, to whichever
+    /// call comes first. If the interface is already down and is then deleted, the kernel reports
     /// nothing more.
     pub(crate) fn nothing_read(&self, is_down: bool) -> io::Error {
         let now_ns = self.opened.elapsed().as_nanos() as u64;

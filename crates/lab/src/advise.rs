@@ -104,7 +104,7 @@ impl AdviceEnd {
     const fn words(self) -> &'static str {
         match self {
             Self::Path => "Nothing left to tune",
-            Self::Application => "No setting of the hosts helps",
+            Self::Application => "No further setting of the hosts helps",
             Self::NoKnob => "No setting is advised",
             Self::MemorySpent => "The next step would need more packet memory than --memory allows",
             Self::NoGain => "The last step gained less than 2 %",
@@ -133,8 +133,9 @@ pub fn advise(
         let report = run_row(experiment, row, &setup, &bounded)?;
         steps.push(step(report, &setup, steps.last()));
         if let Some(end) = ended(&steps, most) {
-            // Name memory as the reason only if, without `memory` as a bound, the advice would need
-            // more memory than the bound.
+            // There may be no advice only because `memory` bounds it. Explain the row once more
+            // without this bound: if the advice then needs more memory than the bound, memory is
+            // the reason.
             let is_near = memory.is_some_and(|bytes| has_used(&setup, bytes));
             if is_near && steps[steps.len() - 1].verdict.advice.is_empty() {
                 let free = run_row(experiment, row, &setup, options)?;
@@ -247,8 +248,8 @@ fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
         ),
         _ => end.words().to_string(),
     };
-    // Do not print the gain of advice about a vanished peer, because such advice is meant to free
-    // memory.
+    // Do not print the gain of advice about a vanished peer: such advice frees memory, and does not
+    // raise the goodput.
     let is_of_rate = |before: &&AdviceStep| {
         before.verdict.limit != Cause::PEER_GONE && has_gained_nothing(before, last)
     };
@@ -272,7 +273,7 @@ fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
     )
 }
 
-/// Returns true if a host has more than half of `most` bytes of packet memory.
+/// Returns true if the packet memory of a host is larger than half of `most` bytes.
 fn has_used(setup: &Setup, most: u64) -> bool {
     setup.hosts.iter().any(|host| host.pool_bytes() > most / 2)
 }

@@ -87,7 +87,8 @@ fn changes_something(line: &MatrixLine) -> bool {
 fn of_line(text: &mut String, line: &MatrixLine, layout: Layout) {
     let twice = line.twice.as_ref().map_or_else(|| "-".to_string(), gain);
     let mut words = match line.ample.changes.first() {
-        // Print the field that is set, because a link's property may consist of several fields.
+        // For a link, print the field that is set instead of the lever's name: the lever may name a
+        // property that consists of several fields.
         Some(change) if line.kind == LeverKind::Path => format!("{} = {}", change.set, change.to),
         Some(change) if !line.lever.contains('=') => format!("{} = {}", line.lever, change.to),
         _ => line.lever.clone(),

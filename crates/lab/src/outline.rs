@@ -25,7 +25,7 @@ pub struct Outline {
     pub labels: Option<String>,
     /// Settings made by `--set`.
     pub overrides: Vec<String>,
-    /// Origins of the values in the file.
+    /// Origins of the values in the file: stated, fitted, chosen or implied.
     pub origins: Origins,
     /// The rows, in the order of the file.
     pub rows: Vec<OutlineRow>,

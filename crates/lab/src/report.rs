@@ -44,11 +44,12 @@ pub struct Report {
     /// Settings made by `--set`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<String>,
-    /// Counts of the published figures, and the parameters behind the results. Absent if there are
-    /// no published figures or if `--set` changed the experiment.
+    /// Comparison of the results with the published figures, and the settings that were fitted or
+    /// chosen for the experiment. Absent if there are no published figures or if `--set` changed
+    /// the experiment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
-    /// Origins of the values in the file. Used by tables.
+    /// Origins of the values in the file: stated, fitted, chosen or implied. Used by tables.
     #[serde(skip)]
     pub origins: Origins,
     /// Quantities that the table shows. If empty, the table shows the quantities with published
@@ -171,8 +172,9 @@ impl Report {
         Quantity::shown(&self.columns, &|quantity| self.is_published(quantity))
     }
 
-    /// Stores that `--set` made the settings `overrides`. Removes the comparison with published
-    /// figures, because the file's origins do not apply to the changed experiment.
+    /// Sets `overrides`, the settings that `--set` made. If there is one, removes the comparison
+    /// with published figures: the file says which figures are fitted, implied or predicted, but
+    /// only for the experiment without `--set`.
     pub fn set_overrides(&mut self, overrides: Vec<String>) {
         if !overrides.is_empty() {
             self.reference = None;

@@ -36,8 +36,8 @@ use crate::{
     whole_file::WholeFile,
 };
 
-/// Assumed share of a row's work that running its worlds takes; the remaining share is the row's
-/// explanation.
+/// Share of a row's work that running its worlds is assumed to take. The remaining share is for the
+/// row's explanation.
 const PLAYED: f64 = 0.3;
 
 /// Options of a run.
@@ -56,8 +56,8 @@ pub struct RunOptions<'a> {
     pub explain: bool,
     /// Largest packet memory that an explanation may give a host, in bytes.
     pub memory: Option<u64>,
-    /// Function that is called from any thread with a row's index and the finished share of its
-    /// work, from 0 to 1.
+    /// Function that is called from any thread with two values: the index of a row, and the
+    /// finished share of this row's work, from 0 to 1.
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
     /// Largest number of worlds that run at the same time; `None` for one world per processor.
     pub workers: Option<usize>,

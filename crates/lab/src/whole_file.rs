@@ -218,7 +218,8 @@ fn is_standard_output(found: &fs::Metadata) -> bool {
     own.is_ok_and(|own| (own.dev(), own.ino()) == (found.dev(), found.ino()))
 }
 
-/// Follows the symbolic links of `path`, and returns their destination, which does not exist.
+/// Follows the symbolic links of `path` and returns their destination. Called only if the
+/// destination does not exist.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {

@@ -78,8 +78,8 @@ impl PacketSocket {
         let socket = socket::open()?;
         socket::set(&socket, PACKET_IGNORE_OUTGOING, &1_i32)?;
         socket::set(&socket, PACKET_VNET_HDR, &1_i32)?;
-        // Only root may exceed the limit of the system. With a smaller queue, a burst of large
-        // frames loses some of them.
+        // Only root may exceed the limit of the system. A burst of large frames may then exceed the
+        // smaller queue, and some frames are lost.
         let buffer = |option| socket::set_at(&socket, libc::SOL_SOCKET, option, &LARGE_FRAMES);
         buffer(libc::SO_RCVBUFFORCE).or_else(|_| buffer(libc::SO_RCVBUF))?;
         socket::make_promiscuous(&socket, index)?;
@@ -164,9 +164,10 @@ impl HostDevice for PacketSocket {
                 Ok((len, meta))
             }
             Front::Empty { twice: false } => Err(io::ErrorKind::WouldBlock.into()),
-            // If two calls in a row find the ring empty although the descriptor was readable, read
-            // the queue. This read returns a pending error. If an earlier read returned an error in
-            // place of a frame that was in the queue, this read returns the frame.
+            // If two calls in a row find the ring empty although the descriptor was readable,
+            // either an error is pending or a frame is still in the queue. A frame remains there if
+            // an earlier read returned an error instead. Reading the queue returns the error or the
+            // frame.
             Front::Queued | Front::Empty { twice: true } => self.read_queued(buffer),
         }
     }

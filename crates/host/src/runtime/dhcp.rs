@@ -17,8 +17,8 @@ use fullpipe_dhcp::{Client, Lease, Settings};
 use super::{Runtime, RuntimeBuilder, StartError};
 use crate::{entropy, lease::LeaseHolder, wait::Unpark};
 
-/// Address of a stack until it gets one: the IPv4 dummy address, which no other host has (RFC 7600
-/// §4.8). The stack removes it before the first frame.
+/// Address with which the stack is created, because a stack cannot be created without one: the IPv4
+/// dummy address, which no other host has (RFC 7600 §4.8). It is removed before the first frame.
 const PLACEHOLDER: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
 
 /// Creates a stack without an address on `interface`, and a client that obtains one.

@@ -1,4 +1,4 @@
-//! Decisions of a deferred listener (`ListenOptions::deferred`) about each SYN.
+//! The program's decision about each SYN of a deferred listener (`ListenOptions::deferred`).
 //!
 //! Rule: requests are kept in the stack, and nothing is kept here. A request without a decision
 //! ends after the time of the knob (setting) `stack.request_timeout`.

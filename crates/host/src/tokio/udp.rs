@@ -27,8 +27,8 @@ impl UdpSocket {
         udp::UdpSocket::bind(runtime, local).map(Self)
     }
 
-    /// Opens a socket for every port of `ip`. It receives the datagrams for which no other socket is
-    /// bound; see `Stack::udp_bind_all_ports`.
+    /// Opens a socket for all ports of `ip` to which no other socket is bound; see
+    /// `Stack::udp_bind_all_ports`.
     ///
     /// # Errors
     /// Fails if there is such a socket already, or the stack has no free socket.
@@ -36,8 +36,8 @@ impl UdpSocket {
         udp::UdpSocket::bind_all_ports(runtime, ip).map(Self)
     }
 
-    /// Sends one datagram from `from`, which is one of the socket's addresses and ports. Waits
-    /// while the send queue is full.
+    /// Sends one datagram from `from`, an address and a port of the socket. Waits while the send
+    /// queue is full.
     ///
     /// # Errors
     /// Fails if nothing can be sent from that source or to the destination, or the datagram is too

@@ -49,8 +49,9 @@ pub struct XdpSocket {
     /// first field, so that the link is closed before the socket.
     link: OnceLock<OwnedFd>,
     socket: OwnedFd,
-    /// The socket that sends; it shares the memory of `socket`. If one socket had both rings, the
-    /// kernel would also send whenever the driver's thread waits for a frame, and delay the thread.
+    /// The socket that sends; it shares the memory of `socket`. If one socket both sent and
+    /// received, the kernel would also send whenever the driver's thread waits for a frame, and
+    /// this would delay the thread.
     outlet: OwnedFd,
     receiver: Mutex<Receiver>,
     sender: Mutex<Sender>,
@@ -103,7 +104,8 @@ impl XdpSocket {
     }
 }
 
-/// Checks that frames of the interface can be received. Returns the size of a chunk.
+/// Checks that frames of the interface can be received. Returns the size of a chunk, the memory for
+/// one frame.
 fn check_interface(name: &str, mtu: usize) -> Result<usize, DeviceError> {
     let failed = |source| DeviceError::new(format!("cannot query {name}"), source);
     let control = Control::open().map_err(failed)?;
@@ -169,7 +171,7 @@ fn open_socket() -> io::Result<OwnedFd> {
 }
 
 /// Binds `socket` to receive queue 0. Tries again while the queue is busy, because the kernel frees
-/// the queue of a closed socket a little later.
+/// the queue only a little after the close of its last socket.
 fn bind_when_free(socket: &OwnedFd, index: u32) -> io::Result<()> {
     let began = Instant::now();
     loop {

@@ -170,7 +170,8 @@ const JUMP_IF_GREATER: u8 = 0x2d;
 const JUMP_UNLESS_NUMBER: u8 = 0x55;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
-/// Source of [`LOAD_MAP`]: the number is the descriptor of a map.
+/// Source field of [`LOAD_MAP`] which says that the instruction's number is the descriptor of a
+/// map.
 const OF_MAP: u8 = 1;
 /// Offset of the frame's start in the program's argument (`struct xdp_md`).
 const START: i16 = 0;
@@ -214,8 +215,8 @@ fn instructions(map: &OwnedFd, mac: MacAddress, address: Ipv4Addr) -> Vec<Instru
         instruction(SET_NUMBER, (0, 0), 0, XDP_PASS),
         instruction(EXIT, (0, 0), 0, 0),
     ];
-    // Build the program from its end, because the operand of a jump is the number of instructions that
-    // the jump skips.
+    // Build the program from its end: the operand of a jump is the number of instructions that the
+    // jump skips, so these instructions must be known before the jump.
     let mut program: Vec<Instruction> = [&redirect[..], &pass].concat();
     let before = |program: &mut Vec<Instruction>, more: &[Instruction]| {
         program.splice(..0, more.iter().copied());

@@ -2,7 +2,8 @@
 //! affect it.
 //!
 //! Rule: a buffer with autotuning grows to its maximum. A buffer without autotuning has the size
-//! that was set, limited by the cap. Payload may use a percentage of that size, which a knob sets.
+//! that was set, limited by the cap. Payload may use only a part of the buffer; a knob sets the
+//! percentage.
 
 use fullpipe_scenario::experiment::HostPlan;
 

@@ -4,7 +4,7 @@
 //! Rule: one knob is searched at a time, while the host has ample amounts of every other resource
 //! (amounts that do not limit). A goodput is sufficient if it reaches a given share of what the
 //! path carries. If the host reaches this goodput with no value of the knob, a goodput is
-//! sufficient if it reaches the given share of the host's best goodput. Each result is printed also
+//! sufficient if it reaches the given share of the host's best goodput. Each result is also printed
 //! as a multiple of the bandwidth-delay product.
 //!
 //! | content | module |
@@ -253,8 +253,8 @@ pub fn size(request: &SizeRequest, progress: &SizeProgress<'_>) -> Result<Size, 
         let ample = &mut ample_by_role[searched.role as usize];
         knobs.extend(search::search(request, searched, ample, &runs)?);
     }
-    // The searches have run the host with ample resources again, with more seeds, so the reported
-    // values of these runs are out of date.
+    // The searches have also run the host with ample resources, with more seeds than before.
+    // Compute the reported values again from all seeds.
     ample_by_role
         .iter_mut()
         .for_each(|ample| ample.update(request));

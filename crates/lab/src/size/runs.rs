@@ -70,7 +70,7 @@ impl<'a> Runs<'a> {
             let mut shares = shares
                 .lock()
                 .unwrap_or_else(|poisoned| poisoned.into_inner());
-            // Keep the largest report, because reports from parallel runs may arrive out of order.
+            // Keep the largest share, because reports from parallel runs may arrive out of order.
             shares[place] = share.max(shares[place]);
             let step = shares.iter().sum::<f64>() / shares.len() as f64;
             self.tell(done as f64 + step);

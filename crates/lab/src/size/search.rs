@@ -2,8 +2,8 @@
 //! approaches the smallest sufficient value.
 //!
 //! Rule: only values that the host's system can express are tried, so that the result can be set.
-//! Two values run in parallel on every machine, so that the result does not depend on the
-//! machine. With losses, a value runs with more and more seeds until its goodput is known
+//! Values are tried in pairs, whatever the number of processors, so that the result does not depend
+//! on the machine. With losses, a value runs with more and more seeds until its goodput is known
 //! precisely enough, or is certainly sufficient or insufficient.
 
 use fullpipe::presets::alias;
@@ -101,8 +101,8 @@ const GAIN: f64 = 0.005;
 const GAIN_WITH_LOSSES: f64 = PRECISE;
 /// Goodput is known precisely enough if its 95 % confidence interval is narrower than this share.
 pub const PRECISE: f64 = 0.03;
-/// Smallest and largest number of seeds of a value with losses. Each further step doubles the
-/// number of seeds.
+/// Smallest and largest number of seeds of a value on a path with losses. Each further step doubles
+/// the number of seeds.
 pub const SEEDS: (usize, usize) = (4, 128);
 /// Bytes that the runs of a knob's search may carry. After that, no value runs with further seeds.
 const MOST_BYTES: u64 = 3_000_000_000;
@@ -114,7 +114,8 @@ const SIDE_BY_SIDE: usize = 2;
 /// If the bandwidth-delay product is smaller than this number of bytes, one step beyond the first
 /// sufficient value is also tried, because that value may be a peak of the goodput.
 const FAR: u64 = 1 << 20;
-/// Every value larger than the reported one must reach this share of the sufficient goodput.
+/// Every value larger than the reported one must reach this share of the sufficient goodput, unless
+/// no value meets this condition.
 const NEARLY: f64 = 0.97;
 /// Largest number of steps in which the search approaches the smallest sufficient value. The first
 /// step assumes that goodput is proportional to the value, and tries two values near the value that
@@ -150,9 +151,9 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
     let mut bytes = (request.bdp() * AMPLE).clamp(AT_LEAST, LARGEST);
     let mut found = measured(request, role, bytes, length, runs)?;
     if found.best.goodput_mbps > 0.0 {
-        // Measure again with a suitable length. The length depends on the time in which the path is
-        // filled and, on a path with losses, on the goodput: the run must carry enough bytes for
-        // many losses.
+        // Measure again with a suitable length. The length depends on the time until the path is
+        // full. On a path with losses, it also depends on the goodput: the run must carry enough
+        // bytes for many losses.
         let full_s = found.first.measured.time_to_90_s;
         let better = request.length(found.best.goodput_mbps * 1e6, full_s);
         if better != length {

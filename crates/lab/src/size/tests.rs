@@ -282,7 +282,7 @@ fn given_memory_is_divided_and_not_searched() {
     for part in [
         "7,056 bytes of packet memory",
         "The aim is at least 95 % of that rate.",
-        "To send and receive at once",
+        "To send and receive at the same time",
         "< smallest",
     ] {
         assert!(text.contains(part), "{part}: {text}");

@@ -237,8 +237,8 @@ fn divisions(text: &mut String, split: &Split, layout: Layout) {
         ..
     } = &curve[*best];
     let line = format!(
-        "To send and receive at once: {send_knob} = {send} and {receive_knob} = {receive}; each \
-         direction keeps at least {} % of the goodput that it has alone.",
+        "To send and receive at the same time: {send_knob} = {send} and {receive_knob} = \
+         {receive}; each direction keeps at least {} % of the goodput that it has alone.",
         percent(*kept)
     );
     text.push('\n');

@@ -1,8 +1,9 @@
 //! The experiment of a search for sufficient settings: a host, its peer, and the path between them.
 //!
 //! Rule: only the resource that the searched knob (setting of the host) bounds is scarce. The host
-//! has ample amounts (amounts that do not limit) of every resource that was not given, and its peer
-//! has ample buffers and memory. Slow start is excluded from the measurement.
+//! has ample amounts (amounts that do not limit) of every other resource, except those that the
+//! request gives. Its peer has ample buffers and memory. Slow start is excluded from the
+//! measurement.
 
 use fullpipe_scenario::experiment::{Experiment, HostPlan, Row};
 
@@ -43,7 +44,8 @@ const MEMORY: u64 = 4;
 const BLOCK: u64 = 2_048;
 
 /// Longest excluded time if the path was full at some time: the first number, multiplied by the
-/// time until the path was full, plus the second number of round trips.
+/// time until the path was full, plus the second number of round trips. On a path with losses,
+/// [`SETTLING`] may require more.
 const AFTER_FULL: (f64, f64) = (1.25, 3.0);
 
 /// Length of a run with one value of the searched knob.

@@ -64,7 +64,8 @@ pub(super) fn head(outline: &Outline, layout: Layout) -> String {
 /// Appends the counts of published figures, the parameters behind the results, and the deviations
 /// of the predictions.
 pub(super) fn reference(out: &mut String, outline: &Outline, rows: &[RowReport], layout: Layout) {
-    // Print nothing after changes by `--set`, because the file's origins do not apply to them.
+    // Print nothing after changes by `--set`: the file says which figures are fitted, implied or
+    // predicted, but only for the experiment without changes.
     if !outline.overrides.is_empty() {
         return;
     }
@@ -130,7 +131,7 @@ fn flow(flow: &FlowMeasured) -> String {
     )
 }
 
-/// Returns [`limits`] with the word "sender" before the sender's.
+/// Returns [`limits`] with the word "sender" before the limits of the sender.
 pub(super) fn limits_of_ends(row: &RowReport) -> String {
     format!("sender: {}", limits(row))
 }

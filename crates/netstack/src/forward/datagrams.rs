@@ -1,8 +1,8 @@
 //! Carries the datagrams of one UDP flow.
 //!
 //! Rule: each flow has a socket of its own, so each answer's flow is known without a table. A flow
-//! ends when there was no datagram in either direction for its idle time. If the target refuses
-//! datagrams, the peer gets an ICMP error.
+//! ends when there was no datagram in either direction for the time `FlowLimits::udp_idle`. If the
+//! target refuses datagrams, the peer gets an ICMP error.
 
 use std::{io, sync::Arc};
 

@@ -102,7 +102,7 @@ impl Forwarder {
     }
 }
 
-/// Returns the refusal that causes the same error at the peer as `error`.
+/// Returns the refusal that reports to the peer why the target was not reached.
 fn refusal_of(error: &io::Error) -> Refusal {
     match error.kind() {
         io::ErrorKind::HostUnreachable => Refusal::Host,

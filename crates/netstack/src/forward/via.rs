@@ -1,8 +1,8 @@
 //! Reaches a target: by a kernel socket, a SOCKS5 proxy (RFC 1928) or an HTTP proxy (CONNECT, RFC
 //! 9110 §9.3.6).
 //!
-//! Rule: a proxy's refusal becomes the error that the target itself would have caused. No byte
-//! after the proxy's answer is read here, because it belongs to the target.
+//! Rule: a proxy's refusal becomes the error that the target itself would have caused. Bytes after
+//! the proxy's answer are not read here, because the target sent them.
 
 use std::{
     fmt, io,
@@ -19,8 +19,7 @@ use super::any_for;
 
 /// Longest answer of an HTTP proxy, in bytes.
 const ANSWER_MAX: usize = 8 << 10;
-/// Length of the header of a datagram through a SOCKS5 proxy if the header has an IPv4 address. RFC
-/// 1928 §7.
+/// Length of the SOCKS5 header of a datagram if the header has an IPv4 address. RFC 1928 §7.
 pub(super) const SOCKS_HEADER: usize = 10;
 
 /// The means by which targets are reached.
@@ -106,8 +105,8 @@ impl Via {
     }
 
     /// Opens a socket for datagrams to `target`, or to the relay that a SOCKS5 proxy opens for
-    /// them. With a proxy, the stream to the proxy is returned too: the relay exists as long as the
-    /// stream.
+    /// them. With a proxy, the stream to the proxy is returned too: the relay exists only as long
+    /// as the stream.
     ///
     /// # Errors
     /// Returns `Unsupported` for a proxy that carries no datagrams; otherwise the error of the
@@ -241,7 +240,7 @@ async fn http_connect(stream: &mut TcpStream, target: SocketAddr) -> io::Result<
                 "the HTTP proxy's answer to CONNECT is longer than 8 KiB",
             ));
         }
-        // Read single bytes, because what follows the answer belongs to the target.
+        // Read single bytes, because the bytes after the answer come from the target.
         answer.push(stream.read_u8().await?);
     }
     let status = answer.split(|byte| *byte == b' ').nth(1);
