@@ -59,8 +59,9 @@ pub trait HostDevice: AsFd + Send + Sync {
 
     /// Sends one frame.
     ///
-    /// # Errors Returns `WouldBlock` if the device is full: the same frame is offered again when
-    /// the descriptor is writable, but at the latest after 200 µs. After any other error, the frame
+    /// # Errors
+    /// Returns `WouldBlock` if the device is full: the same frame is offered again when the
+    /// descriptor is writable, but at the latest after 200 µs. After any other error, the frame
     /// counts as lost on the wire.
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()>;
 
@@ -73,8 +74,8 @@ pub trait HostDevice: AsFd + Send + Sync {
             match self.send(frame.bytes, frame.meta) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // If the error is not that the device is full, count the frame as lost, as on any
-                // wire: TCP retransmits it.
+                // After an error other than `WouldBlock`, the frame is lost, as on any wire: TCP
+                // retransmits it.
                 Ok(()) | Err(_) => done += 1,
             }
         }

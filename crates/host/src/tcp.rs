@@ -121,8 +121,9 @@ impl fmt::Debug for TcpStream {
 impl TcpStream {
     /// Opens a connection to `remote`, and waits until it is established.
     ///
-    /// # Errors Fails if there is no route, no connection or port is free, the peer refused, or the
-    /// peer did not answer.
+    /// # Errors
+    /// Fails if there is no route, no connection or port is free, the peer refused, or the peer did
+    /// not answer.
     pub fn connect(runtime: &Runtime, remote: SocketAddr) -> io::Result<Self> {
         Self::connect_with(runtime, remote, None, None)
     }

@@ -78,8 +78,8 @@ impl PacketSocket {
         let socket = socket::open()?;
         socket::set(&socket, PACKET_IGNORE_OUTGOING, &1_i32)?;
         socket::set(&socket, PACKET_VNET_HDR, &1_i32)?;
-        // Only root may exceed the limit of the system. A burst of large frames may then exceed the
-        // smaller queue, and some frames are lost.
+        // Only root may exceed the limit of the system. Without root the queue is smaller, and a
+        // burst of large frames may lose some of them.
         let buffer = |option| socket::set_at(&socket, libc::SOL_SOCKET, option, &LARGE_FRAMES);
         buffer(libc::SO_RCVBUFFORCE).or_else(|_| buffer(libc::SO_RCVBUF))?;
         socket::make_promiscuous(&socket, index)?;

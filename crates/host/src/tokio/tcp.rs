@@ -25,8 +25,9 @@ pub struct TcpStream(tcp::TcpStream);
 impl TcpStream {
     /// Opens a connection to `remote`; the future is ready once the connection is established.
     ///
-    /// # Errors Fails if there is no route, no connection or port is free, the peer refused, or the
-    /// peer did not answer.
+    /// # Errors
+    /// Fails if there is no route, no connection or port is free, the peer refused, or the peer did
+    /// not answer.
     pub async fn connect(runtime: &Runtime, remote: SocketAddr) -> io::Result<Self> {
         Self::connect_with(runtime, remote, None).await
     }
