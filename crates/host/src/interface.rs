@@ -91,9 +91,9 @@ impl Control {
 const ETHTOOL_STXCSUM: u32 = 0x17;
 /// Command of `linux/ethtool.h` that reads the numbers of queues.
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
-/// Words of an answer about queues: first the command, then four maximum counts, then four counts
-/// in use. Each group of four counts the queues for receiving, for sending, for other purposes, and
-/// for both directions, in this order.
+/// Number of words in an answer about queues: first the command, then four maximum counts, then
+/// four counts in use. Each group of four counts the queues for receiving, for sending, for other
+/// purposes, and for both directions, in this order.
 const CHANNELS: usize = 9;
 
 impl Control {

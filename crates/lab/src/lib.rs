@@ -3,7 +3,7 @@
 //!
 //! One TOML file describes hosts with all their knobs (settings of the stack), switches, links, and
 //! flows. Its rows are scenarios that change these settings; a row may contain published results.
-//! [`run`] returns a [`Report`]: measured and published results, the share of time of each limit,
+//! [`run`] returns a [`Report`]: measured and published results, each limit's share of the time,
 //! and a verdict for each row.
 //!
 //! Rule: a file and a seed are the complete input, so the same file and seed give the same bytes

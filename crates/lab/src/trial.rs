@@ -56,8 +56,9 @@ pub struct TrialPlan {
     pub preset: &'static Preset,
     /// Role of the host under study.
     pub role: HostRole,
-    /// Settings as `--set` takes them. A setting applies to the host, or, with the prefix `peer.`,
-    /// `link.` or `workload.`, to the other end, the path or the application.
+    /// Settings as `--set` takes them. A setting without a prefix applies to the host. With the
+    /// prefix `peer.`, `link.` or `workload.`, it applies to the other end, the path or the
+    /// application, respectively.
     pub settings: Vec<(String, String)>,
     /// Rate of the path, in bit/s.
     pub rate_bps: u64,

@@ -59,8 +59,9 @@ pub struct SizeRequest {
     pub memory: Option<u64>,
     /// Preset (default settings of a system) of the host.
     pub preset: &'static Preset,
-    /// Settings as `--set` takes them. A setting applies to the host, or, with the prefix `peer.`,
-    /// `link.` or `workload.`, to the other end, the path or the application.
+    /// Settings as `--set` takes them. A setting without a prefix applies to the host. With the
+    /// prefix `peer.`, `link.` or `workload.`, it applies to the other end, the path or the
+    /// application, respectively.
     pub settings: Vec<(String, String)>,
     /// Percentage of the send buffer that must be free before a blocked writer continues.
     pub low_water: u32,

@@ -193,7 +193,7 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
     }
     let host = &only(&found.world).setup.hosts[0];
     Err(SizeError::Nothing(format!(
-        "no payload arrives with {} bytes of packet memory and every other limit removed: {}",
+        "no payload arrives, even with {} bytes of packet memory and no other limit: {}",
         grouped(host.pool_bytes()),
         explained.verdict_parts().line()
     )))
@@ -381,8 +381,8 @@ struct Curve<'a> {
 
 impl Curve<'_> {
     /// Doubles the value from `first` on until a value is sufficient or the ample amount is
-    /// reached. If the first value that the host allows is already sufficient, then halves `first`
-    /// until a value is insufficient.
+    /// reached. If even the first value that the host allows is sufficient, also tries halves of
+    /// `first` until a value is insufficient.
     fn double(&mut self, first: u64) -> Result<(), SizeError> {
         let doubled = std::iter::successors(Some(first), |bytes| Some(bytes * 2));
         let host = &only(&self.ample.world).setup.hosts[0];
