@@ -139,8 +139,8 @@ fn start(
     Ok(thread.spawn(move || carry().map_err(failed))?)
 }
 
-/// Prints reports and answers requests for metrics until the time is up, an interrupt, or the end
-/// of the forwarder.
+/// Prints reports and answers requests for metrics until the time is up, the user interrupts, or
+/// the forwarder ends.
 fn watch(
     arguments: &ForwardArguments,
     table: &FlowTable,

@@ -162,8 +162,8 @@ impl Plan {
         let mut config = presets::find(&arguments.preset)
             .map_err(|error| Failure::usage(format!("--preset: {error}")))?
             .config();
-        // A stack on a TAP device takes its IPv6 addresses from routers, as hosts do. A stack with
-        // the preset of a small device does not.
+        // With the preset of a host, a stack on a TAP device takes its IPv6 addresses from routers.
+        // With the preset of a small device, it does not.
         let is_host = HOSTS.contains(&arguments.preset.as_str());
         config.ip.autoconfiguration = device.kind == DeviceKind::Tap && is_host;
         // If the preset sets no buffers for UDP, use those that a test needs. The user's settings

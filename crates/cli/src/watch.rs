@@ -39,8 +39,8 @@ use verdict::verdict_text;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Largest number of verdicts that are printed at the end.
 const MOST_VERDICTS: usize = 5;
-/// Number of closed sockets, those with the most payload, that are kept for the final verdicts. For
-/// a time, up to twice this number are kept.
+/// Number of closed sockets that are kept for the final verdicts: those with the most payload. The
+/// list is shortened to this number only after it has grown to twice this number.
 const MOST_GONE: usize = 100;
 /// Width in columns of the time at the beginning of a line.
 const TIME_COLUMNS: usize = 8;

@@ -332,8 +332,9 @@ fn whole(
     twin.whole(advised)
 }
 
-/// Returns the cause that limits the changed transfer, other than those in `named`, and the words
-/// that name its limit. Uses few seeds; returns `None` if the budget is used up.
+/// Searches for the limit of the transfer with the advised changes. Leaves out the levers of the
+/// causes in `named`. Returns the cause and the words that name the limit. Uses few seeds; returns
+/// `None` if the budget is used up.
 fn next(
     setup: &Setup,
     search: &Search<'_>,

@@ -18,8 +18,8 @@ use crate::{
 pub struct Explanation {
     /// Cause of the limit.
     pub limit: Cause,
-    /// The limit in the words of `parts`: the words of the cause, or words of the best lever (a
-    /// thing that could be changed) that are more exact.
+    /// The words with which `parts` names the limit. If the best lever (a thing that could be
+    /// changed) has words of its own, these words; otherwise the words of the cause.
     #[serde(skip)]
     pub limit_words: &'static str,
     /// Names, as in [`Matrix`](crate::Matrix), of the levers that help most: one lever, or several
@@ -90,7 +90,7 @@ pub struct Explanation {
 pub struct PathFault {
     /// The cause.
     pub cause: Cause,
-    /// The cause and its place in words, as after "limited by".
+    /// The words that follow "limited by": the cause and its place.
     pub words: String,
     /// True if the impairment costs more time than the hosts' best lever saves.
     pub is_most: bool,
@@ -151,9 +151,10 @@ impl Explanation {
     }
 
     /// Returns the explanation without its advice. `reason`, a complete sentence, says why there is
-    /// none. If an impairment of the path costs more time than the advice saves, the result names
-    /// the impairment. Otherwise, if the explanation also names the limit that would remain after
-    /// the advice, the result explains that limit.
+    /// no advice. The advice gains too little, so the limit that it removes is not the answer. If
+    /// an impairment of the path costs more time than the advice saves, the result names the
+    /// impairment. Otherwise the result names the limit that would remain after the advice. If the
+    /// explanation names no such limit, the result keeps the limit of the explanation.
     pub fn without_advice(self, reason: String) -> Self {
         let VerdictParts {
             limited_by,
@@ -187,7 +188,7 @@ impl Explanation {
             ..Self::of(self.next.unwrap_or(self.limit), parts)
         };
         match self.next {
-            // The levers belong to the cause that the advice removes, so they are omitted.
+            // Omit the levers: they belong to the cause that the advice removes.
             Some(_) => told,
             None => Self {
                 limit_words: self.limit_words,

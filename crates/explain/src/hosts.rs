@@ -46,8 +46,8 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     search.twin.work().allow(SINGLES);
     let mut clues = search.clues.clone();
     let all = with_all_resources(search, &[], &mut clues, &search.base)?;
-    // Rule out all resources at once only if their run is identical to the unchanged run. If the
-    // runs differ, helpful and harmful changes may cancel each other out.
+    // Conclude that no resource matters only if the run with all ample resources is identical to the
+    // unchanged run. If the runs differ, helpful and harmful changes may cancel each other out.
     let is_same = |gain: &Gain| gain.speed.is_same(&search.base);
     // If all resources together have no effect, a single resource rarely has an effect. Run single
     // resources last in this case.

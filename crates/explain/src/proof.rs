@@ -135,7 +135,7 @@ fn losses(setup: &Setup, played: &Played) -> Option<String> {
     (repair >= WORTH_TELLING || opening).then(|| capitalised(&format!("{all}{most}.")))
 }
 
-/// States the busy share of the busiest link, with the busier direction unless both directions
+/// States the busy share of the busiest link. Names the busier direction, unless both directions
 /// share the medium.
 fn busy(setup: &Setup, played: &Played) -> String {
     let account = &played.path.links[played.busiest];
@@ -226,8 +226,8 @@ fn completes(setup: &Setup, played: &Played) -> String {
 
 /// States that fewer of the settings of `gain` gain less; empty if there is only one setting.
 ///
-/// A lever may consist of several settings, and two levers may share one setting. The number of
-/// levers is therefore not printed.
+/// The number of levers is not printed, because the reader sees settings: a lever may consist of
+/// several settings, and two levers may share one setting.
 fn needed(setup: &Setup, search: &Search<'_>, gain: &Gain) -> &'static str {
     let settings = advice::settings(setup, search, gain).len();
     match (gain.places.len(), settings) {

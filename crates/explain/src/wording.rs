@@ -1,8 +1,7 @@
 //! The sentences of an explanation.
 //!
 //! A lever is a thing that somebody could change, such as a setting. Rule: a sentence states the
-//! result of a run or of the account (time by limit); this file decides nothing. The percentage
-//! after a change is the gain of the run with this change.
+//! result of a run or of the account (time by limit); this file decides nothing.
 
 use fullpipe_scenario::{
     Outcome, Played, Setup, Shares,
@@ -26,8 +25,8 @@ use crate::{
 /// time that the lever of the other saves.
 const AS_MUCH: f64 = 0.75;
 
-/// Returns the words that follow "limited by": the limit and its value.
-/// `played` is the run that the words are about: the whole transfer, or its part in `search`.
+/// Returns the words that follow "limited by": the limit and its value. If the words state a
+/// goodput, it is the goodput of `played`, a run of the transfer or of a part of it.
 pub fn limited_by(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) -> String {
     let Some(best) = &found.best else {
         return found.used_up.map_or_else(
@@ -43,15 +42,15 @@ pub fn limited_by(setup: &Setup, played: &Played, search: &Search<'_>, found: &F
         let other = &search.levers[fault.places[0]];
         let cause = cause_with_place(setup, other);
         text += &match fault.saves_of(best) > 1.0 {
-            true => format!(". The path limits the transfer more than this: {cause}"),
-            false => format!(". The path also limits the transfer: {cause}"),
+            true => format!(". A change of the path would save more time: {cause}"),
+            false => format!(". A change of the path would also save time: {cause}"),
         };
     }
     text
 }
 
-/// Returns the causes of the levers that the run of `gain` changes, each cause with its present
-/// settings: `the send buffer: SO_SNDBUF = 8192`.
+/// Returns the causes of the levers of `gain`, each with its present settings: `the send buffer:
+/// SO_SNDBUF = 8192`.
 fn cause_of(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     let levers: Vec<_> = gain
         .places
@@ -138,8 +137,8 @@ pub fn limited_next(setup: &Setup, search: &Search<'_>, found: &Found) -> String
     }
 }
 
-/// Returns the words for the limit if no lever (a thing that could be changed) helps, but a link is
-/// full or an application's datagrams nearly all arrive.
+/// Returns the words that follow "limited by" if no lever (a thing that could be changed) helps.
+/// `lever` is the rate of a full link, or of an application whose datagrams nearly all arrive.
 fn used_up(setup: &Setup, played: &Played, lever: &Lever) -> String {
     let value = match lever.place {
         Place::Flow => format!(
@@ -182,7 +181,8 @@ fn nothing(search: &Search<'_>) -> String {
     }
 }
 
-/// The present value of a lever's setting, by the name in the host's system.
+/// The present value of a lever's setting. A setting of a host has the name that the host's system
+/// uses.
 fn present(setup: &Setup, lever: &Lever) -> Option<String> {
     match &lever.place {
         Place::Hosts(places) if lever.field != "cpu" => {
@@ -235,7 +235,7 @@ pub fn ends_of(setup: &Setup, link: usize, way: Direction) -> String {
     format!(" from `{from}` to `{to}`")
 }
 
-/// Returns the words that follow "waited": a limit of the sender.
+/// Returns the words that follow "waited" or "waits longest": the limit for which the sender waits.
 pub fn waits_for(limit: Limit) -> &'static str {
     match limit {
         Limit::Application => "for its application to write",

@@ -196,8 +196,8 @@ fn medians(bursts: &[(u64, u64)]) -> (u64, u64) {
     (sizes[sizes.len() / 2].max(1), gaps[gaps.len() / 2])
 }
 
-/// Adds writes that Nagle's algorithm joined. The first burst is the first write without the
-/// partial segment at its end, which had to wait. Returns true if it added writes.
+/// Adds writes that Nagle's algorithm joined. The first burst is the first write without its last,
+/// partial segment, because this segment had to wait for an ACK. Returns true if it added writes.
 pub fn joined_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let trace = &evidence.trace;
     let Some(first) = trace.sent.first() else {

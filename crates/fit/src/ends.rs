@@ -381,7 +381,7 @@ fn bursts(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds a configured pacing rate if the account names pacing.
+/// Adds a configured pacing rate if the account names pacing as the limit.
 fn pacing_rate(plan: &mut Plan, evidence: &Evidence<'_>) {
     // Skip connections with losses: BBR behind a policer also paces and loses segments, while a
     // configured pacing rate below the path's rate causes no losses.

@@ -12,7 +12,8 @@
 //! | step | module |
 //! | --- | --- |
 //! | payload, flights and round trips at the sender | `trace` |
-//! | values from segments alone | `estimate`, from `evidence`: `rate`, `path`, `losses`, `ends`, `application`, `reader`, `sizes` |
+//! | input for the first estimate | `evidence`, with `rate` |
+//! | first estimate, from segments alone | `estimate`, with `path`, `losses`, `ends`, `application`, `reader`, `sizes` |
 //! | the file of the experiment | `plan` |
 //! | a run, and its capture | `run`, `frames` |
 //! | capture and twin side by side | `misfit` |

@@ -173,7 +173,7 @@ impl Figures {
 pub struct Compared {
     /// Goodput of the twin divided by goodput in the capture, minus 1.
     pub goodput_error: f64,
-    /// Share of the time in which the twin has another limit, from 0 to 1.
+    /// Share of the time in which the twin has another limit than the capture, from 0 to 1.
     pub account_error: f64,
     /// Median round trip of the twin divided by the median in the capture, minus 1.
     pub rtt_error: f64,

@@ -4,7 +4,8 @@
 //! spacing of the ACKs shows the rate of the bottleneck. While the path has a queue, the spacing of
 //! every train shows this rate.
 //!
-//! Rule: if too few trains show the rate in one of these two ways, the rate is only a lower bound.
+//! Rule: a train shows the rate of the path if the bottleneck spread its segments, or if the path
+//! had a queue. If fewer than [`FEWEST`] trains show the rate, the result is only a lower bound.
 
 use crate::trace::{Sent, Trace};
 
@@ -13,8 +14,8 @@ use crate::trace::{Sent, Trace};
 const ACKS: [usize; 2] = [4, 2];
 /// If at least this many trains agree on a rate, the rate is trusted.
 const STRONG: usize = 8;
-/// The bottleneck spread the segments of a train if their ACKs came back over at least this many
-/// times the time in which the segments left.
+/// The bottleneck spread the segments of a train if the time from the first to the last ACK exceeds
+/// this many times the time in which the segments left.
 const SPREAD: f64 = 1.5;
 /// The path has a queue if a round trip is more than this many times the smallest one.
 const QUEUED: f64 = 1.25;
@@ -25,8 +26,8 @@ const JUMP: u64 = 2;
 const TICK: u64 = 1_000_000;
 /// Smallest number of trains that show a rate.
 const FEWEST: usize = 2;
-/// ACKs had queued behind each other if the time from the first to the last ACK of a train, divided
-/// by the time in which the acknowledged segments left, is less than this.
+/// The ACKs of a train had queued behind each other if they came back faster than their segments
+/// left: in less than this share of the time.
 const COMPRESSED: f64 = 0.9;
 /// Smallest ratio of the path's rate to the goodput.
 const OF_GOODPUT: f64 = 0.95;
@@ -36,7 +37,8 @@ const OF_HIGHEST: f64 = 0.5;
 const CLUSTER: usize = 3;
 /// Smallest share of the trains that a group of equal rates must contain.
 const CLUSTER_SHARE: f64 = 0.003;
-/// Only rates of at least this share of the fastest frequent rate are considered.
+/// Only rates of at least this share of the rate of the fastest group are considered. A group has
+/// nearly equal rates, and is large enough ([`CLUSTER`] and [`CLUSTER_SHARE`]).
 const NEAR_FASTEST: f64 = 0.75;
 /// Half width of a range of equal rates, relative to the rate.
 const NEAR: f64 = 0.06;
@@ -55,8 +57,9 @@ pub fn forward(trace: &Trace, mss: u32) -> Option<PathRate> {
     let [long, short] = ACKS.map(|acks| by_trains(trace, mss, acks));
     let short = short.filter(|(rate, count)| rate.is_seen && *count >= STRONG);
     let (rate, count) = long.or(short)?;
-    // Prefer short trains if they show a much faster rate: a gap makes a long train slower.
-    // Otherwise prefer long trains, because jitter makes some short trains faster.
+    // Prefer short trains if they show a much faster rate: a gap makes a long train slower. Also
+    // prefer them if few long trains show the rate. Otherwise prefer long trains, because jitter
+    // makes some short trains faster.
     let better = short.filter(|(short, _)| {
         let is_much_faster = short.payload_bps * NEAR_FASTEST > rate.payload_bps;
         !rate.is_seen || count < STRONG || is_much_faster
@@ -131,9 +134,9 @@ fn trains(trace: &Trace, mss: u32, acks: usize) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// The mean rate of the largest group of trains with nearly equal rates, and the number of trains
-/// in this group. Groups far below the fastest common rate are ignored, because gaps between
-/// segments make trains slower. A fast group with few trains is ignored, because jitter makes a few
-/// trains faster.
+/// in this group. Groups far below the fastest group are ignored, because gaps between segments
+/// make trains slower. A group with few trains does not count as the fastest, because jitter makes
+/// a few trains faster.
 fn settled(rates: &mut [f64]) -> (f64, usize) {
     rates.sort_by(f64::total_cmp);
     let enough = CLUSTER.max((rates.len() as f64 * CLUSTER_SHARE) as usize);

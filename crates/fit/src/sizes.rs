@@ -70,6 +70,6 @@ pub fn other_setting(plan: &Plan, knob: &str, wanted: &str) -> Option<String> {
             "{tell}. If the third value is near {most}, raise {sysctl} instead: \
              `sysctl -w net.ipv4.{sysctl}=\"{raised}\"`."
         ),
-        false => format!("{tell}; then remove {option} from the program instead."),
+        false => format!("{tell}: in this case, remove {option} from the program instead."),
     })
 }

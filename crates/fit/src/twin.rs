@@ -274,7 +274,8 @@ impl CaptureTwin {
     }
 
     /// Adds a note to each setting of the advice whose present value the capture does not show. The
-    /// note says how to find out the value, and names the other setting that may be the cause.
+    /// note says how to find out the value. For the size of a buffer, the note also names the other
+    /// setting that may have given the size.
     fn with_other_settings(&self, mut explained: Explanation) -> Explanation {
         let Explanation {
             settings, parts, ..

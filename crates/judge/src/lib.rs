@@ -1,10 +1,10 @@
 //! Draws random transfers, and judges explanations of them.
 //!
-//! Rule: the judge shares only the experiment file, the list of levers (things to change) and the
-//! simulator with the engine that explains. With its own seeds, the judge tries every lever of a
-//! world (a random transfer) alone, and levers of the hosts also together. An [`Answer`] is
-//! compared with the truth. The truth is the best lever or combination of levers of the hosts if
-//! its gain is large enough, otherwise the best of the other levers.
+//! Rule: the judge and the engine that explains have only three things in common: the experiment
+//! file, the list of levers (things to change), and the simulator. With its own seeds, the judge
+//! tries every lever of a world (a random transfer) alone, and levers of the hosts also together.
+//! An [`Answer`] is compared with the truth. The truth is the best lever or combination of levers
+//! of the hosts if its gain is large enough, otherwise the best of the other levers.
 //!
 //! ```no_run
 //! use fullpipe_judge::{Answer, World, judge};

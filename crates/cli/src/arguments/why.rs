@@ -10,10 +10,9 @@ use fullpipe_perf::iperf2::options;
 /// Say why the transfers of a capture are slow
 ///
 /// Reads files of tcpdump, Wireshark and others: pcap and pcapng, plain or inside gzip or zstd; and recordings of
-/// `fullpipe watch`. The connections are listed, the one
-/// that lost most time first (time in which the sender had something to send and the path was not full). With --flow, or
-/// if there is only one connection, the output says what limited the connection, for how long, and what the capture
-/// cannot show.
+/// `fullpipe watch`. The connections are listed; the connection that lost most time is first. Lost time is time in which
+/// the sender had something to send and the path was not full. With --flow, or if there is only one connection, the output
+/// says what limited the connection, for how long, and what the capture cannot show.
 #[derive(Debug, Args)]
 #[command(
     visible_alias = "diagnose",
@@ -54,7 +53,7 @@ pub struct WhyArguments {
     /// Print only what the capture shows: fit no experiment to the connection, and give no advice
     #[arg(long)]
     pub quick: bool,
-    /// Of one connection, print only the addresses, the transfer and the verdict; without a verdict, the time by limit
+    /// Print only one connection's addresses, transfer and verdict; if it has no verdict, the time by limit
     #[arg(long, conflicts_with_all = ["csv", "json", "quick"])]
     pub brief: bool,
     /// Only connections that this filter chooses, in tcpdump's syntax, such as 'host 10.0.0.1 and port 443'

@@ -17,9 +17,9 @@ use fullpipe_lab::{
 /// Largest number of episodes that are printed.
 const EPISODES: usize = 20;
 
-/// Returns the connection's addresses and its transfer, with `verdict`, the verdict of its twin (a
-/// simulated copy of the connection). If the verdict does not name the limit, the account (time by
-/// limit) is the answer.
+/// Returns the connection's addresses, its transfer, and `verdict`, the verdict of the connection's
+/// twin (a simulated copy of the connection). If the verdict does not name the limit, the account
+/// (time by limit) is the answer.
 pub fn brief(
     flow: &EndedFlow<ObservedConnection>,
     verdict: &str,
@@ -126,7 +126,7 @@ fn transfer(flow: &EndedFlow<ObservedConnection>) -> String {
 }
 
 /// Describes the `bytes` of payload that the receiver sent. If the ends send payload in turns,
-/// calls it requests or answers.
+/// calls this payload requests or answers.
 fn back_text(seen: &ObservedConnection, bytes: u64) -> String {
     let several = |count: u64, name: &str| match count {
         1 => format!("1 {name}"),

@@ -23,9 +23,9 @@ pub(super) enum Try {
     /// Twice the present number, and an ample number of bytes. A number is ample if a larger number
     /// gains nothing.
     Bytes,
-    /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. If the application has set
-    /// the buffer's size, a third value is tried: the size to which the system lets a buffer of
-    /// unset size grow.
+    /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. A buffer whose size the
+    /// application has set does not grow. For this buffer, one value is tried instead: the size to
+    /// which the system would let the buffer grow if the application had not set the size.
     Tuned,
     /// Twice the present number, and the ample number of entries.
     Entries,

@@ -7,7 +7,7 @@ use fullpipe_fit::frames::View;
 
 use super::twins::{JudgedAdvice, JudgedTwin};
 
-/// Figures over many judged twins.
+/// The judged twins, which are printed as a table of their errors and a line about their advice.
 #[derive(Debug)]
 pub struct TwinTally<'a> {
     judged: &'a [JudgedTwin],
@@ -21,7 +21,7 @@ impl<'a> TwinTally<'a> {
         Self { judged, broken }
     }
 
-    /// Returns the results of all advice.
+    /// Returns the results of each twin's advice, for the twins that have advice.
     pub fn advice(&self) -> Vec<&'a JudgedAdvice> {
         let judged = self.judged.iter();
         judged.filter_map(|one| one.advice.as_ref()).collect()
@@ -63,10 +63,10 @@ impl fmt::Display for TwinTally<'_> {
             "place",
             "captures",
             "reproduced",
-            "misfit, median",
-            "90 %",
-            "of all, median",
-            "90 %",
+            "median error, reproduced",
+            "90th percentile",
+            "median error, all",
+            "90th percentile",
         ]);
         for view in View::ALL.into_iter().map(Some).chain([None]) {
             let all = self.of(view).count();
@@ -88,7 +88,7 @@ impl fmt::Display for TwinTally<'_> {
         let harmless = advice.iter().filter(|one| one.is_harmless()).count();
         write!(
             f,
-            "Advice: {} changes were tried on the transfer itself, {harmless} of them help or are neutral; error of the prediction from the capture alone: {} at the median, {} at the 90th percentile; {} cases could not be judged",
+            "Advice: {} captured transfers were run again with the advice of a twin; {harmless} of them kept at least 98 % of their goodput; error of the goodput that the twin predicted: {} at the median, {} at the 90th percentile; {} cases could not be judged",
             advice.len(),
             percentile(&errors, 0.5),
             percentile(&errors, 0.9),

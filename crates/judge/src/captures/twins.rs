@@ -93,7 +93,7 @@ pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let Some(before_mbps) = before_mbps else {
         return Ok(Vec::new());
     };
-    // Only one of the three places gives advice in a case. The quotient changes the place between
+    // Explain the twin at only one of the three places. The quotient changes the place between
     // successive cases of one construction. The remainder changes the place between the
     // constructions of successive numbers.
     let round = number / Family::ALL.len() as u64 + number % Family::ALL.len() as u64;
