@@ -102,7 +102,7 @@ pub struct KnobsArguments {
     /// Print only knobs whose name, or whose name in the preset's system, contains this text
     #[arg(value_name = "NAME")]
     pub filter: Option<String>,
-    /// Show the values of this preset (the settings of a known system), and its names of the knobs
+    /// Show the values of this preset (the settings of a known system), and the names that the system uses
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
     /// Print a JSON array, one object per knob

@@ -32,11 +32,12 @@ use crate::failure::Failure;
       --set tcp.send_buffer=16K\n  \
     fullpipe iperf -s --dev xdp:eth0 --addr 192.168.8.50/24\n  \
     fullpipe iperf -s --dev packet:eth0 --addr dhcp\n\n\
-    tap and tun devices are created. On a TAP device fullpipe's stack also takes\n\
-    IPv6 addresses from routers, unless --set ip.autoconfiguration=false. packet\n\
-    (AF_PACKET) and xdp (AF_XDP) put the stack on the wire of an interface that\n\
-    exists, beside this machine's kernel: --addr must be an address that no host\n\
-    of the network has. If this machine has the address, its kernel answers too.\n\
+    tap and tun devices are created. With the preset default or linux, fullpipe's\n\
+    stack on a TAP device also takes IPv6 addresses from routers, unless\n\
+    --set ip.autoconfiguration=false. packet (AF_PACKET) and xdp (AF_XDP) put the\n\
+    stack on the wire of an interface that exists, beside this machine's kernel:\n\
+    --addr must be an address that no host of the network has. If this machine\n\
+    has the address, its kernel answers too.\n\
     This machine cannot reach the address of --addr through that interface.")]
 #[command(group(clap::ArgGroup::new("role").required(true)))]
 pub struct IperfArguments {

@@ -125,7 +125,7 @@ pub struct LabAttacksArguments {
     stalled                    a transfer did not complete\n  \
     dropped                    a connection was dropped\n  \
     limit=NAME                 a verdict names this limit, such as memory\n  \
-    deviation=10%              a result differs more from its published figure\n\n\
+    deviation=10%              a result is over 10 % off its published figure\n\n\
     Exit codes:\n  \
     0 done, 1 failed, 2 wrong request, 3 --fail-on condition met,\n  \
     130 interrupted\n\n\
