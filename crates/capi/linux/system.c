@@ -1,7 +1,7 @@
 /* A stack on Linux for programs in C: see system.h.
  *
  * The one rule: one thread calls fp_turn when a frame has arrived or a timer is due. After each of these
- * turns it wakes the threads of the program that wait in a call.
+ * turns it wakes the program's other threads, if they wait in a call.
  */
 #define _GNU_SOURCE
 #include "system.h"
@@ -79,7 +79,7 @@ static uint64_t host_now(void *context)
     return fp_system_now_us();
 }
 
-/* Runs a turn. If this changes nothing, waits for the next turn of the thread. */
+/* Runs a turn. If no frame is received or sent, waits for the next turn of the stack's thread. */
 static int32_t host_wait(void *context, uint64_t until_us)
 {
     struct timespec until;

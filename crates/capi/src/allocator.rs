@@ -2,8 +2,8 @@
 //!
 //! Rule: only `fp_config_…`, `fp_needed` and `fp_init` allocate. Each does so inside [`within`],
 //! which gets the heap as an argument. Nothing else in the library allocates. The only static
-//! variable of the library is the pointer to that heap: with the feature `std` one pointer per
-//! thread, otherwise one for the program.
+//! variable of the library is the pointer to the heap of the call in progress: with the feature
+//! `std` one pointer per thread, otherwise one for the program.
 
 use core::{
     alloc::{GlobalAlloc, Layout},

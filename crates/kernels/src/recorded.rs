@@ -74,8 +74,8 @@ impl Read for CaptureSource {
     }
 }
 
-/// The connection of the capture with the most payload, and its segments if `keeps_segments` is
-/// true.
+/// Of all connections in the capture, the one with the most payload; with its segments if
+/// `keeps_segments` is true.
 pub fn largest_connection(
     source: CaptureSource,
     keeps_segments: bool,

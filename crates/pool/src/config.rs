@@ -13,9 +13,10 @@ crate::knobs! {
         /// Cells (equal parts) into which a block can be divided. Once a quarter of the pool is
         /// used or reserved, the receive window of a newly accepted or idle connection is only one
         /// cell instead of whole blocks. The window grows to whole blocks after the peer has sent a
-        /// cell of payload without a pause. No window is a cell if this knob is 1, if a cell has
-        /// less than 256 bytes, or if the unit of the window field is more than a quarter of a cell
-        /// (for cells of 512 bytes: if windows may exceed 8 MB).
+        /// cell of payload without a pause. Cells are not used if this knob is 1, or if a cell has
+        /// less than 256 bytes. A connection uses a cell only if the cell is a whole number of units
+        /// of its window field, and at least four. For a cell of 512 bytes, this holds unless the
+        /// connection's window may exceed 8 MB.
         cells: u32 = 4, legal 1 => 16, drawn 1 => 4, "cells";
         /// Blocks guaranteed to senders: only senders can take these blocks. Without this floor,
         /// windows advertised to peers could use all the memory that an answer to those peers
@@ -29,12 +30,12 @@ crate::knobs! {
         /// advertise a window, at the risk that a block is missing when payload arrives; `cells`
         /// has the same effect without this risk.
         overcommit_percent: u32 = 100, legal 100 => 100_000, drawn 100 => 100, "%";
-        /// Share of blocks used and reserved below which memory pressure (see `pressure`) ends.
+        /// Share of used and reserved blocks below which memory pressure (see `pressure`) ends.
         pressure_low: u32 = 70, legal 1 => 100, drawn 30 => 70, "%";
-        /// Share of blocks used and reserved from which memory is under pressure: autotuned buffers
-        /// stop growing, and the largest shrink.
+        /// Share of used and reserved blocks at which memory pressure begins: autotuned buffers stop
+        /// growing, and the largest shrink.
         pressure: u32 = 80, legal 1 => 100, drawn 70 => 90, "%";
-        /// Share of blocks used and reserved from which autotuned buffers shrink to their initial
+        /// Share of used and reserved blocks at which all autotuned buffers shrink to their initial
         /// size.
         pressure_high: u32 = 95, legal 1 => 100, drawn 90 => 100, "%";
         /// Ranges of out-of-order payload that all reassembly queues together may use. 0 means one

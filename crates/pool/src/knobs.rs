@@ -1,7 +1,7 @@
 //! The grammar of the rows that declare knobs (settings of the stack), and the text forms of the
 //! knobs' values.
 //!
-//! Rule: every knob is one row: name, default, legal range, simulation range, unit, one line of
+//! Rule: every knob is one row: name, default, legal range, simulation range, unit and
 //! documentation. Everything else about a knob derives from its row: the struct's field,
 //! validation, `--set`, TOML keys, the printed table and the simulator's random draw. No knob is
 //! declared here.
@@ -51,7 +51,7 @@ pub struct KnobInfo {
     pub legal: (String, String),
     /// Smallest and largest value the simulator draws.
     pub simulated: (String, String),
-    /// The quantity that the knob bounds, in a sentence or two.
+    /// The knob's meaning, in a few sentences.
     pub doc: String,
 }
 

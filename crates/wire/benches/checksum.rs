@@ -1,9 +1,9 @@
 //! Measures how many bytes per second are summed, and how many are copied and summed in one pass.
 //!
 //! The one rule: each length that a stack meets (a header, a block of 196 bytes, a frame, a
-//! super-segment that a device would cut) is measured next to a plain copy of that length. The
-//! plain copy is the upper bound. With `--no-default-features`, the benchmark measures the
-//! portable code.
+//! super-segment that a device would cut) is measured next to a plain copy of that length. A copy
+//! with a sum cannot be faster than the plain copy. With `--no-default-features`, the benchmark
+//! measures the portable code.
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};

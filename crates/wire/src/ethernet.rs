@@ -1,6 +1,6 @@
 //! Ethernet II framing: two addresses and the type of the payload.
 //!
-//! The one rule: the header is 14 bytes and has no length, so the returned payload
+//! The one rule: the header is 14 bytes and has no length field, so the returned payload
 //! may end in padding, which the protocol above cuts off. 802.1Q tags, 802.3 length
 //! framing and the frame check sequence are not handled.
 
@@ -15,7 +15,7 @@ use crate::error::WireError;
 /// A 48-bit Ethernet address. The octets are in the order in which they are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct MacAddress(
-    /// The six octets, the one with the group bit first.
+    /// The six octets. The first one contains the group bit.
     pub [u8; 6],
 );
 

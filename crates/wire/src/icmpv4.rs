@@ -151,7 +151,7 @@ impl Icmpv4Message {
 
     /// Reads a message that fills `packet`; returns it with its payload.
     ///
-    /// The code of an echo message is ignored, as other hosts do.
+    /// The code of an echo message is ignored, as on other hosts.
     ///
     /// # Errors
     /// Returns `Truncated` below eight bytes; `BadChecksum` for a wrong checksum, unless `checksum`
@@ -194,8 +194,8 @@ impl Icmpv4Message {
         Ok((message, payload))
     }
 
-    /// Writes the eight-byte header to the start of `header`. Its checksum covers the
-    /// header and the payload, whose sum is `payload`.
+    /// Writes the eight-byte header to the start of `header`. The argument `payload` is the sum
+    /// of the payload, because the checksum covers both header and payload.
     ///
     /// # Panics
     /// Panics if `header` is shorter than eight bytes.

@@ -173,7 +173,8 @@ impl Icmpv6Message {
     }
 
     /// Writes the eight-byte header to the start of `header`, for a packet from `src` to `dst`.
-    /// Its checksum covers the header and the payload, whose sum is `payload`.
+    /// The argument `payload` is the sum of the payload, because the checksum covers both header
+    /// and payload.
     ///
     /// # Panics
     /// If `header` is shorter than eight bytes.

@@ -100,7 +100,8 @@ impl Ipv6Header {
         Ok((header, &rest[..quoted_len]))
     }
 
-    /// Returns the protocol that `next_header` names, if it names no extension header.
+    /// Returns the protocol that `next_header` names. If `next_header` names an extension header,
+    /// returns its number as [`Protocol::Other`].
     pub const fn protocol(&self) -> Protocol {
         Protocol::of(self.next_header)
     }

@@ -44,7 +44,8 @@ pub struct Query {
 }
 
 impl Query {
-    /// Returns true if an ICMPv6 message of type `kind` is read here.
+    /// Returns true if an ICMPv6 message of type `kind` is a query, which [`parse`](Self::parse)
+    /// reads.
     pub const fn is_kind(kind: u8) -> bool {
         kind == QUERY
     }
@@ -67,7 +68,7 @@ impl Query {
         let code = u32::from(u16::from_be_bytes([rest[0], rest[1]]));
         let max_response_ms = match more.is_empty() || code < 1 << 15 {
             true => code,
-            // A mantissa of 12 bits and an exponent of 3. RFC 3810 §5.1.3.
+            // A mantissa of 12 bits and an exponent of 3 bits. RFC 3810 §5.1.3.
             false => (code & 0xfff | 0x1000) << ((code >> 12 & 7) + 3),
         };
         Ok(Self {

@@ -19,7 +19,8 @@ pub mod router;
 const SOLICITATION: u8 = 135;
 /// Type of a neighbour advertisement.
 const ADVERTISEMENT: u8 = 136;
-/// Hop limit of every message: no router has forwarded it. RFC 4861 §3.1.
+/// Hop limit of every message. A message that arrives with this hop limit was not forwarded by a
+/// router. RFC 4861 §3.1.
 pub const HOP_LIMIT: u8 = 255;
 
 const SOURCE_LINK_ADDRESS: u8 = 1;
@@ -63,7 +64,7 @@ impl NeighbourMessage {
     /// Largest number of bytes that [`NeighbourMessage::write`] writes.
     pub const MOST_LEN: usize = Icmpv6Message::LEN + TARGET_LEN + LINK_OPTION_LEN;
 
-    /// Returns true if an ICMPv6 message of type `kind` is read here.
+    /// Returns true if [`parse`](Self::parse) reads ICMPv6 messages of type `kind`.
     pub const fn is_kind(kind: u8) -> bool {
         matches!(kind, SOLICITATION | ADVERTISEMENT)
     }

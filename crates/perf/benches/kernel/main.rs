@@ -49,7 +49,7 @@ const KNOBS: [&str; 3] = [
     cargo xtask bench kernel -- --link rate=1gbit --link delay=5ms --link loss=0 --json"
 )]
 struct Arguments {
-    /// Run only benchmarks whose name contains this; this one is called kernel
+    /// Run only benchmarks whose name contains this text; this benchmark is called kernel
     filter: Option<String>,
     /// Passed by cargo
     #[arg(long, hide = true)]
@@ -66,7 +66,7 @@ struct Arguments {
     /// Measure only this congestion control
     #[arg(long, value_name = "NAME", value_parser = ["cubic", "bbr"])]
     only: Option<String>,
-    /// Change a field of the link: 100 Mbit/s, 20 ms each way, 1 % loss, 1000 packets
+    /// Change a field of the link; the default is 100 Mbit/s, 20 ms each way, 1 % loss, 1000 packets
     #[arg(long, value_name = "FIELD=VALUE")]
     link: Vec<String>,
     /// Change a knob of fullpipe; its buffers have 4 MiB by default

@@ -232,7 +232,8 @@ struct Banner {
 impl Write for Banner {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.text.extend(bytes);
-        let _ = self.listens.send(()); // only the first message is received
+        // Ignore an error: only the first message is needed.
+        let _ = self.listens.send(());
         Ok(bytes.len())
     }
 

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Largest number of times that a UDP client sends an unanswered datagram. The datagram is the
-/// last datagram, which the report answers, or the first datagram of a reversed test.
+/// last datagram, which the server's report answers, or the first datagram of a reversed test.
 const LAST_TRIES: u32 = 10;
 /// Time to wait for the server's answer before the unanswered datagram is sent again.
 const LAST_WAIT: Duration = Duration::from_millis(250);
@@ -128,8 +128,8 @@ fn run_streams<T: Send>(
     let start = Instant::now();
     let flow = |(_, id): (&T, u32)| Arc::new(Flow::new(id, kind, options.reverse, start));
     let flows: Vec<_> = sockets.iter().zip(1..).map(flow).collect();
-    // Send every `Started` before any thread starts, because a thread sends `Ended`. Otherwise
-    // the reporter would print the sum of a group that is not complete.
+    // Send every `Started` before any thread starts. Otherwise a thread could send `Ended` before
+    // the last `Started`, and the reporter would print the sum of an incomplete group.
     for flow in &flows {
         let _ = reporter.send(ReportEvent::Started(Arc::clone(flow), options.remote.ip()));
     }

@@ -128,8 +128,8 @@ struct UdpServer<'scope, D, A> {
 }
 
 impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scope, D, A> {
-    /// Serves until the condition `until` is met, or until the server has served the requested
-    /// number of tests.
+    /// Serves until the stop condition in `self.until` is met, or until the server has served the
+    /// requested number of tests.
     ///
     /// # Errors
     /// Returns the error of the socket.

@@ -263,7 +263,7 @@ pub fn limits(role: &str, limits: &[LimitTime]) -> String {
         .map(|(name, percent)| format!("{name} {percent:.1}%"))
         .collect();
     if shares.is_empty() {
-        return format!("limits ({role}): not yet");
+        return format!("limits ({role}): none yet");
     }
     format!("limits ({role}): {}", shares.join(", "))
 }

@@ -3,8 +3,9 @@
 //!
 //! Rule: the simulator's engine decides which frames are lost and when the other frames are due.
 //! The engine reads no clock. This module reads the clock, waits, and reads and writes frames. Due
-//! times follow from the times at which frames are read, and no frame is written early. A late
-//! wakeup therefore delays single frames but changes no rate. The number of frames inside a link is
+//! times follow from the times at which frames are read, and no frame is written early. If the
+//! thread wakes up late, it writes the frames of that moment late. Later frames keep their due
+//! times, so the rate stays the same. The number of frames inside a link is
 //! bounded; further frames wait in the device that they come from.
 //!
 //! A device that divides frames into segments (TSO) or computes their checksums is refused. As on a
@@ -122,8 +123,8 @@ impl LiveLink {
     /// has real-time priority, if the operating system permits that.
     ///
     /// # Errors
-    /// Returns the error of a device at once if the device has failed permanently. Returns the
-    /// error of a failed write of the capture at the end.
+    /// If a device fails permanently, returns its error at once. If the capture cannot be written,
+    /// carries frames until `stop` returns true, and then returns the error of the write.
     pub fn run(
         &mut self,
         stop: &dyn Fn() -> bool,
@@ -242,7 +243,8 @@ impl LiveLink {
     }
 }
 
-/// Writes one frame. If the device is full, tries once more; then the frame is lost, as on a wire.
+/// Writes one frame. If the device is full, tries once more. If it is still full, the frame is
+/// lost, as on a wire.
 fn give(device: &dyn HostDevice, frame: &[u8]) -> bool {
     (0..2).any(|_| {
         let sent = device.send(frame, TxMeta::default());
@@ -259,7 +261,8 @@ fn medium(ends: &[LiveEnd; 2]) -> io::Result<Medium> {
         if capabilities.checksum_tx || capabilities.super_segment > 0 {
             let name = &end.name;
             return refused(format!(
-                "{name} leaves checksums or segmentation to its device: open it without offloads"
+                "{name} computes checksums or divides frames into segments: open it without offloads, \
+                 because each frame of a link must be one packet with a complete checksum"
             ));
         }
     }

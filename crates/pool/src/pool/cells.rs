@@ -1,8 +1,8 @@
 //! Cells: equal parts of blocks, each the window of one idle connection.
 //!
 //! The one rule: the receivers hold a block of cells as long as one of its cells is in use, and a
-//! cell in use is never moved. A window in blocks may consist only of promised blocks, but a window
-//! in a cell always occupies its cell.
+//! cell in use is never moved. A window in blocks needs no more than promised blocks until payload
+//! arrives. A window in a cell occupies its cell from the start.
 //!
 //! The parent module takes and frees blocks. `stream/cell.rs` stores a stream in its cell;
 //! TCP decides which connections get a cell.
@@ -15,7 +15,7 @@ use core::ops::Range;
 /// Smallest cell in bytes. The segments of a smaller window would be mostly headers.
 const SMALLEST: u32 = 256;
 
-/// The cells in use of a block, and the block's place in the list of blocks with a free cell.
+/// The used cells of one block, and the block's place in the list of blocks with a free cell.
 #[derive(Clone, Copy, Debug)]
 struct CellBlock {
     /// The block before this one in the list, or `NONE`.

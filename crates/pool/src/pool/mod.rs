@@ -156,16 +156,16 @@ impl Pool {
 
     /// Returns true if new and idle receivers should use only a cell as their window: the pool has
     /// cells, and at least a quarter of its limit is held or promised. Blocks set aside for
-    /// handshakes with a cell do not count, because unknown hosts can open any number of such
-    /// handshakes.
+    /// handshakes whose window is a cell do not count, because unknown hosts can open any number of
+    /// such handshakes.
     pub fn is_short(&self) -> bool {
         self.cells.size() > 0 && self.usage.quarter_is_committed(self.aside.for_cells)
     }
 
     /// Returns true if a new handshake should get only a cell: the pool [is short](Self::is_short),
     /// or at least an eighth of the receivers' blocks is set aside for handshakes with larger
-    /// windows. The blocks of these handshakes count as memory in use, so unknown hosts get no more
-    /// than an eighth.
+    /// windows. [`is_short`](Self::is_short) counts the blocks of these larger windows, so without
+    /// the bound of an eighth, unknown hosts alone could make the pool short.
     pub fn is_short_for_handshakes(&self) -> bool {
         let most = (self.most(Holder::Receive) / 8).max(1);
         self.is_short() || (self.cells.size() > 0 && self.aside.for_windows >= most)
@@ -209,8 +209,8 @@ impl Pool {
         self.ranges.count()
     }
 
-    /// Steps taken along lists of ranges since the pool was made: a measure of work
-    /// that is the same on every machine.
+    /// Steps taken along lists and down trees of ranges since the pool was made: a measure of
+    /// work that is the same on every machine.
     pub fn ranges_walked(&self) -> u64 {
         self.ranges.walked()
     }
@@ -331,7 +331,7 @@ impl Pool {
         self.cells.take()
     }
 
-    /// Frees `cell`, and its block if no other cell of it is in use.
+    /// Frees `cell`, and its block if no other cell of this block is in use.
     pub(crate) fn give_back_cell(&mut self, cell: u32) {
         if let Some(block) = self.cells.give_back(cell) {
             self.give_back(Holder::Receive, block, block, 1);

@@ -253,7 +253,7 @@ impl PoolUsage {
         );
         assert!(
             held + promised + unused <= self.limit,
-            "{promised} promised and {unused} guaranteed blocks are not covered beside {held} held of {}",
+            "{held} held, {promised} promised and {unused} guaranteed blocks together exceed the limit of {}",
             self.limit
         );
         assert!(

@@ -50,7 +50,7 @@ pub struct RangesFull;
 
 impl fmt::Display for RangesFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("every range of the pool is in use")
+        f.write_str("no range of the pool is free for this set")
     }
 }
 

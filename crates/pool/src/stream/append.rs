@@ -8,7 +8,8 @@ use crate::pool::Pool;
 
 impl Stream {
     /// Appends as many of `bytes` as the available blocks can hold, and returns the number of bytes
-    /// appended. 0 means that no block is available, which is not an error.
+    /// appended. The result 0 means that no block is available or that `bytes` is empty; neither is
+    /// an error.
     pub fn append(&mut self, pool: &mut Pool, bytes: &[u8]) -> usize {
         let mut rest = bytes;
         self.append_with(pool, bytes.len(), |space| {
@@ -79,8 +80,8 @@ impl Stream {
         let blocks = blocks.min(u64::from(pool.physical_room(self.holder)));
         let within = pool.grid().within(self.end) as u64;
         if self.is_empty() {
-            // Blocks begin at multiples of the block size, so the first block is used from
-            // `within` on.
+            // Blocks begin at multiples of the block size, and the next byte lies `within` bytes
+            // after such a multiple. The first `within` bytes of the first block stay unused.
             (blocks * size).saturating_sub(within)
         } else {
             blocks * size + if within == 0 { 0 } else { size - within }

@@ -58,9 +58,9 @@ impl Stream {
         pool.unpromise(self.holder, promised - self.promised_blocks(pool));
     }
 
-    /// Writes `bytes` in their final place, at `offset`. Bytes between the
-    /// highest written so far and `offset` become a hole, which contains the earlier content of
-    /// the blocks.
+    /// Writes `bytes` in their final place, at `offset`. Bytes between the highest byte written so
+    /// far and `offset` become a hole. Its bytes keep the values that they had before in their
+    /// blocks.
     ///
     /// # Errors
     /// Returns [`NoBlock`] only when the pool is overcommitted; nothing has changed.

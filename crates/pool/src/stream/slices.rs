@@ -58,8 +58,8 @@ impl Slices<'_> {
 }
 
 impl Stream {
-    /// The bytes of `range`, block by block. A hole (bytes that were not written) has the earlier
-    /// content of its blocks.
+    /// The bytes of `range`, block by block. The bytes of a hole, which were not written, have the
+    /// values that they had before in their blocks.
     ///
     /// # Panics
     /// Panics if the range is not inside `start..end`.

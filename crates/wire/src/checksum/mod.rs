@@ -119,7 +119,8 @@ impl Checksum {
         big_endian_sum(self.words)
     }
 
-    /// Returns the value for the checksum field. The field was 0 when its bytes were summed.
+    /// Returns the value for the checksum field. The field must have been 0 when its bytes were
+    /// summed.
     pub const fn finish(&self) -> u16 {
         !self.sum()
     }

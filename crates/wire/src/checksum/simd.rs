@@ -122,8 +122,8 @@ impl pulp::NullaryFnOnce for Copy<'_> {
         let (dst_vectors, dst_tail) = self.dst.as_chunks_mut::<VECTOR>();
         let (src_steps, src_vectors) = src_vectors.as_chunks::<LANES>();
         let (dst_steps, dst_vectors) = dst_vectors.as_chunks_mut::<LANES>();
-        // Copy the tail first: a call while the lanes are in use would move them from registers to
-        // memory.
+        // Copy the tail before the sum begins: the copy is a function call, and a function call
+        // while the lanes are in use would move them from registers to memory.
         dst_tail.copy_from_slice(src_tail);
         let mut lanes = Lanes::ZERO;
         for (dst_step, src_step) in dst_steps.iter_mut().zip(src_steps) {

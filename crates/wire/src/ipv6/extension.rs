@@ -2,8 +2,8 @@
 //!
 //! The one rule: the walk reads at most [`MOST_HEADERS`] extension headers with at most
 //! [`MOST_OPTIONS`] options each, so a packet costs a bounded number of steps (RFC 8504 §5.3).
-//! Options are read only to find an unknown option that forbids the packet. The walk ends at a
-//! fragment header, unless the packet is its only fragment (RFC 6946).
+//! Options are read only to find an unknown option that asks hosts to discard the packet. The walk
+//! ends at a fragment header, unless this fragment is the whole packet (RFC 6946).
 
 use super::Ipv6Header;
 use crate::error::WireError;
@@ -186,8 +186,8 @@ impl HeaderChain {
     /// headers (RFC 7112).
     ///
     /// # Errors
-    /// [`ChainError`]. Another fragment header is refused with `TooLong`, unless it has offset 0
-    /// and is the last one (RFC 6946).
+    /// [`ChainError`]. Another fragment header is refused with `TooLong`, unless its offset is 0
+    /// and no fragment follows it (RFC 6946).
     pub fn in_first_fragment(&self, packet: &[u8]) -> Result<Self, ChainError> {
         let first = self.protocol.into();
         let rest = Self::walk(packet, first, (self.named_at, self.payload_at))?;
@@ -202,8 +202,8 @@ impl HeaderChain {
     /// start of `payload`.
     ///
     /// # Errors
-    /// [`ChainError`]. Another fragment header is refused with `TooLong`, unless it has offset 0
-    /// and is the last one (RFC 6946).
+    /// [`ChainError`]. Another fragment header is refused with `TooLong`, unless its offset is 0
+    /// and no fragment follows it (RFC 6946).
     pub fn of_fragmentable(first: u8, payload: &[u8]) -> Result<Self, ChainError> {
         let chain = Self::walk(payload, first, (0, 0))?;
         match chain.fragment {
@@ -212,8 +212,9 @@ impl HeaderChain {
         }
     }
 
-    /// Returns true if a problem of `packet` may be reported: the packet is no ICMPv6 error and no
-    /// redirect (RFC 4443 §2.4), no fragment but the first, and its headers can be walked over.
+    /// Returns true if a problem of `packet` may be reported. The packet must be neither an ICMPv6
+    /// error nor a redirect (RFC 4443 §2.4), nor a fragment other than the first, and the walk over
+    /// its headers must succeed.
     pub fn may_be_reported(packet: &[u8]) -> bool {
         let (mut next, mut at) = match packet.get(NEXT_HEADER_AT) {
             Some(first) => (*first, Ipv6Header::LEN),

@@ -1,7 +1,8 @@
 //! Router solicitations and advertisements. RFC 4861 §4.1 and §4.2, RFC 4191, RFC 8106.
 //!
-//! The one rule: an advertisement is read only if all of its options have a legal length. An option
-//! that is too short for its type is skipped. The receiver judges lifetimes and prefixes.
+//! The one rule: an advertisement is refused if the length field of an option is 0 or reaches beyond
+//! the message. An option whose content is too short or not valid for its type is only skipped. The
+//! receiver judges lifetimes and prefixes.
 
 use core::net::Ipv6Addr;
 
@@ -81,7 +82,8 @@ pub struct RouterAdvertisement<'a> {
 }
 
 impl<'a> RouterAdvertisement<'a> {
-    /// Returns true if an ICMPv6 message of type `kind` is read here.
+    /// Returns true if an ICMPv6 message of type `kind` is a router advertisement, which
+    /// [`parse`](Self::parse) reads.
     pub const fn is_kind(kind: u8) -> bool {
         kind == ADVERTISEMENT
     }
@@ -122,7 +124,7 @@ impl<'a> RouterAdvertisement<'a> {
         })
     }
 
-    /// Returns the options of the types that are read here, in the order of the message.
+    /// Returns the options whose types [`RouterOption`] has, in the order of the message.
     pub fn options(&self) -> impl Iterator<Item = RouterOption<'a>> + use<'a> {
         let options = Options(self.options).filter_map(Result::ok);
         options.filter_map(|(kind, content)| RouterOption::read(kind, content))
@@ -166,7 +168,8 @@ pub enum RouterOption<'a> {
 }
 
 impl<'a> RouterOption<'a> {
-    /// Reads the option of type `kind`; `None` for other types and wrong lengths.
+    /// Reads the option of type `kind`; `None` if [`RouterOption`] does not have this type, or if
+    /// `content` is not valid for it.
     fn read(kind: u8, content: &'a [u8]) -> Option<Self> {
         match kind {
             SOURCE_LINK_ADDRESS => {

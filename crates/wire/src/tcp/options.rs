@@ -285,7 +285,7 @@ impl TcpOptions {
     }
 
     /// Writes the options to the first [`TcpOptions::encoded_len`] bytes of `bytes`
-    /// and returns that length. No-operations align the value of every option.
+    /// and returns that length. No-operation options align the value of every option.
     ///
     /// # Panics
     /// Panics if `bytes` is shorter than [`TcpOptions::encoded_len`].
@@ -344,7 +344,7 @@ impl TcpOptions {
     }
 }
 
-/// Returns timestamps as they are written: two no-operations align them.
+/// Returns timestamps as they are written, after two no-operation options that align them.
 fn aligned(timestamps: Timestamps) -> [u8; ALIGNED_TIMESTAMPS_LEN] {
     let [a, b, c, d] = timestamps.value.to_be_bytes();
     let [e, f, g, h] = timestamps.echo.to_be_bytes();

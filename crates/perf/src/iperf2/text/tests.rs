@@ -169,5 +169,5 @@ fn limits_are_printed_largest_first_and_without_those_of_zero_time() {
         limits("sender", &times),
         "limits (sender): receive_window 75.0%, application 25.0%"
     );
-    assert_eq!(limits("receiver", &[]), "limits (receiver): not yet");
+    assert_eq!(limits("receiver", &[]), "limits (receiver): none yet");
 }
