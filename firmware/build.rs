@@ -1,6 +1,6 @@
 //! Passes the linker script of the board to the linker.
 //!
-//! Rule: the script does nothing else, and runs again only if the linker script changes.
+//! Rule: this build script does nothing else. It runs again only if the linker script changes.
 
 fn main() {
     let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");

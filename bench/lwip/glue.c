@@ -14,7 +14,7 @@
 #include "lwip/udp.h"
 
 #define PORT 7
-/* Length of a queue of packets: more than the largest window has segments. */
+/* Packets that fit into a queue: more than the segments of the largest window. */
 #define QUEUE 4096
 
 /* Implemented by the owner of the link. */

@@ -51,7 +51,8 @@ Examples:
   cargo xtask bench active 1000 --rounds 201
   cargo xtask bench active 10 100 --stack smoltcp")]
     Active(ManyArguments),
-    /// Measure the CPU time of one transaction and the memory beside idle connections
+    /// Measure the CPU time of one transaction while many other connections are idle, and the
+    /// memory of each idle connection
     #[command(after_help = "\
 Examples:
   cargo xtask bench idle
@@ -122,7 +123,7 @@ struct CallgrindArguments {
     /// Print a JSON object instead of the table
     #[arg(long)]
     json: bool,
-    /// List the functions with the highest cost of one stack (default fullpipe) in this case
+    /// List the most expensive functions of one stack (default: fullpipe) in this case
     #[arg(long, value_name = "CASE", conflicts_with_all = ["cases", "json"])]
     profile: Option<Case>,
     /// Number of functions that --profile lists

@@ -131,9 +131,9 @@ impl HttpServer {
         self.slots.iter().flatten().map(silence).min()
     }
 
-    /// Writes the limits of the first connection from slot `from` on. Returns the next slot, or
-    /// `None` after the last connection. The connection that is being served is not in its slot;
-    /// `serve` adds its limits.
+    /// Writes the limits of the connection in the first occupied slot, beginning at slot `from`.
+    /// Returns the number of the slot after it; `None` if no slot from `from` on is occupied. The
+    /// connection that is being served is not in its slot; `serve` adds its limits.
     fn write_limits(
         &self,
         from: usize,
@@ -207,7 +207,7 @@ impl Served {
                 Some(Page::Home) => {
                     let pool = stack.pool();
                     let (free, all) = (pool.free_blocks(), pool.block_count());
-                    // A text of bounded length never fails.
+                    // Writing to a `Text` never fails: a longer text is cut.
                     let _ = writeln!(self.text, "fullpipe: {free} blocks of {all} free");
                     self.page = Some(Page::End);
                 }
@@ -269,7 +269,7 @@ impl Served {
             Some(page) => ("200 OK", page),
             None => ("404 Not Found", Page::End),
         };
-        // A text of bounded length never fails.
+        // Writing to a `Text` never fails: a longer text is cut.
         let _ = write!(
             self.text,
             "HTTP/1.0 {status}\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
@@ -320,7 +320,7 @@ impl Served {
             return;
         };
         let (peer, sent, age) = (self.peer, self.sent, info.age());
-        // A text of bounded length never fails.
+        // Writing to a `Text` never fails: a longer text is cut.
         let _ = write!(
             out,
             "{peer}: {sent} bytes sent in {} ms\n{}\n",

@@ -46,7 +46,8 @@ registers! {
     MAC_DATA = 0xa8;
 }
 
-/// Value of `BYTE_TEST` once the controller answers, with its bytes in the order expected here.
+/// Value of `BYTE_TEST` once the controller answers, if its bytes have the order that this driver
+/// expects.
 const BYTES_IN_ORDER: u32 = 0x8765_4321;
 const SOFT_RESET: u32 = 1;
 /// Store and forward; 5 KiB of the 16 KiB of memory for transmission.

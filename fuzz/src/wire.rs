@@ -18,7 +18,7 @@ use fullpipe_wire::{
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 
-/// Checks that an Ethernet II header is written with the same bytes.
+/// Parses an Ethernet II header, writes it, and checks that the bytes are the same.
 pub fn ethernet(bytes: &[u8]) {
     let Ok((header, payload)) = EthernetHeader::parse(bytes) else {
         return;
@@ -28,7 +28,8 @@ pub fn ethernet(bytes: &[u8]) {
     assert_eq!([&written, payload].concat(), bytes);
 }
 
-/// Checks that an ARP packet is written with the same bytes. Bytes after the packet are ignored.
+/// Parses an ARP packet, writes it, and checks that the bytes are the same. Bytes after the packet
+/// are ignored.
 pub fn arp(bytes: &[u8]) {
     let Ok(packet) = ArpPacket::parse(bytes) else {
         return;
@@ -147,8 +148,8 @@ pub fn udp(bytes: &[u8]) {
 /// Writes a parsed TCP segment, and checks that parsing it again gives the same values and a valid
 /// checksum.
 ///
-/// Two values are lost: unknown options, and a SACK block that does not fit beside the aligned
-/// other options.
+/// Two values are lost: unknown options, and a SACK block for which the other options leave no room
+/// once they are aligned.
 pub fn tcp(bytes: &[u8]) {
     let _quoted = tcp::QuotedTcp::parse(bytes);
     let _verified = tcp::verify_checksum(bytes, HERE, THERE);

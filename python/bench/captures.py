@@ -3,9 +3,9 @@ damaged and a large one among them.
 
     python python/bench/captures.py FOLDER COUNT LARGE PATH-OF-FULLPIPE
 
-COUNT captures are simulated. Each is one transfer: sizes, delays and rates differ. As root, one more
-for every 50 is recorded from the kernel, between two network namespaces. LARGE is the payload of
-the largest capture, such as 3900M; 0 for none.
+COUNT captures are simulated. Each is one transfer: sizes, delays and rates differ. If run as root,
+also records a transfer of the kernel between two network namespaces for every 50 simulated
+captures. LARGE is the payload of the largest capture, such as 3900M; 0 for none.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ import sys
 
 SIZES = ["1M", "2M", "3M", "4M", "6M"]
 RATES = ["20mbit", "50mbit", "100mbit", "150mbit"]
-# Simulated captures for each of the kernel.
+# Number of simulated captures for each capture of the kernel.
 EACH = 50
 
 

@@ -2,10 +2,10 @@
 
     python python/bench/fleet.py CAPTURE COUNT
 
-Makes COUNT links to the capture. Both schedulers analyse them nine times, in turn. The processes of both are
-started before the clock starts, so the difference is what each scheduler costs for a capture. Prints
-medians of the time that a capture takes, the median and the quartiles of the ratios of the pairs, and
-the largest memory of a Ray worker. The datasets must be equal byte for byte.
+Makes COUNT links to the capture. Both schedulers analyse them nine times, in turn. The processes of
+both are started before the clock starts, so the times show what each scheduler costs for a capture.
+Prints medians of the time that a capture takes, the median and the quartiles of the ratios of the
+pairs, and the largest memory of a Ray worker. The datasets must be equal byte for byte.
 """
 
 import os

@@ -2,10 +2,10 @@
 
     python python/bench/paper.py FOLDER COUNT
 
-FOLDER has captures. Prints what a capture costs, and a verdict; what the driver needs for a capture
-that an earlier call did; what packing and the report cost; and the memory of the driver for each of COUNT
-captures (at most 60,000), and of the process that did all of this. Times are processor time, of all threads and of child
-processes, because other work on the machine changes it least.
+FOLDER has captures. Prints the time of a capture, of a verdict, of packing and of the report. Prints the time that the
+driver of a second call needs for a capture that the first call has analysed, and its memory for each of COUNT captures
+(at most 60,000). Prints the memory of the process that did all of this. Times are processor time, of all threads and of
+child processes, because other work on the machine changes it least.
 """
 
 import os
@@ -28,7 +28,7 @@ LARGEST = 100_000_000
 # Packed datasets of the largest report, and how often each has every capture.
 COPIES = 10
 REPEATS = 200
-# Prints the largest memory of a process, in KiB. `ru_maxrss` would include that of the parent.
+# Prints the largest memory of a process, in KiB. `ru_maxrss` would include the parent's memory.
 PEAK = "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
 
 

@@ -2,8 +2,9 @@
 
     python python/bench/throughput.py CAPTURE PATH-OF-FULLPIPE
 
-Both read the capture seven times in turn. Medians are printed, and the median and the quartiles of the
-ratios of the pairs, in which other work on the machine weighs less.
+Both read the capture seven times in turn. Prints the medians of both, and the median and the
+quartiles of the ratio of the two times of a turn. Other work on the machine changes this ratio less
+than the times.
 """
 
 import os

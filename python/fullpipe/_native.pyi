@@ -253,7 +253,7 @@ def explain(
 ) -> Results:
     """Runs every row and finds its limit, the setting to change and the result of the change.
 
-    The arguments are those of `run`. `verdicts` and `levers` of the results have rows.
+    The arguments are those of `run`. In the results, the tables `verdicts` and `levers` are filled.
     """
 def sweep(
     scenario: Union[Scenario, _Path],
@@ -293,10 +293,10 @@ def size(
     scenario: a scenario whose first row gives rate, round-trip time, loss and preset; or give rate
     (bit/s or "100mbit") and rtt (seconds or "20ms", at most 5 s) instead. loss: probability, from 0
     to below 1, that a frame with payload is lost. preset: default "default". memory: packet memory
-    of the host in bytes; None for more than the transfer needs. low_water: percent of the send
-    buffer that must be free before a blocked writer continues, 0 to 90. share: goodput that
-    suffices, as a share (below 1) of the goodput that the path carries. progress: True for a tqdm
-    bar, or a function of the finished share (0 to 1).
+    of the host in bytes; None gives the host more than the transfer needs. low_water: percent of
+    the send buffer that must be free before a blocked writer continues, 0 to 90. share: goodput
+    that suffices, as a share (below 1) of the goodput that the path carries. progress: True for a
+    tqdm bar, or a function of the finished share (0 to 1).
     """
 def _scenario(name: str, file: str, text: str) -> Scenario:
     """Returns a scenario that pickle stored."""

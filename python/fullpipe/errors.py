@@ -74,12 +74,12 @@ class ReadError(CaptureError, OSError):
         self.errno = errno
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        # OSError has a way of its own, which loses the attributes.
+        # OSError would pickle itself without these attributes.
         made = functools.partial(type(self), file=self.file, fix=self.fix, errno=self.errno)
         return made, (str(self),)
 
     def __str__(self) -> str:
-        # OSError has a text of its own once it has an errno.
+        # OSError with an errno would return a text of its own.
         return str(self.args[0])
 
 

@@ -57,7 +57,8 @@ pub struct AnswerOptions<'a> {
 type Source = (String, Opened);
 
 fn source(given: &Bound<'_, PyAny>) -> PyResult<Source> {
-    // Others may change a bytearray or the memory of a memoryview during the work, so it is copied.
+    // Another Python thread may change a bytearray or the memory of a memoryview during the work,
+    // so its bytes are copied.
     let copied =
         match given.is_instance_of::<PyByteArray>() || given.is_instance_of::<PyMemoryView>() {
             true => Some(given.py().get_type::<PyBytes>().call1((given,))?),

@@ -1,6 +1,6 @@
 //! Runs of experiments: results, accounts, verdicts and series as tables.
 //!
-//! Rule: `fullpipe-lab` runs, explains and makes the columns.
+//! Rule: this file only converts arguments; `fullpipe-lab` runs, explains and makes the columns.
 
 use fullpipe_diagnose::facts::Run;
 use fullpipe_lab::{
@@ -136,7 +136,7 @@ pub fn run(
 
 /// Runs every row and finds its limit, the setting to change and the result of the change.
 ///
-/// The arguments are those of `run`. `verdicts` and `levers` of the results have rows.
+/// The arguments are those of `run`. In the results, the tables `verdicts` and `levers` are filled.
 #[pyfunction]
 #[pyo3(signature = (scenario, settings=None, *, row=None, seed=1, observe=false, progress=None))]
 pub fn explain(

@@ -1,6 +1,6 @@
 //! The smallest sufficient settings for a path, and presets.
 //!
-//! Rule: `fullpipe-lab` searches.
+//! Rule: this file only converts arguments and results; `fullpipe-lab` searches.
 
 use fullpipe::presets::{PRESETS, find};
 use fullpipe_lab::{Records, Size, SizeRequest, SizedPath, layout::Layout, size_text};
@@ -23,10 +23,10 @@ pub struct Sizes(Size);
 /// scenario: a scenario whose first row gives rate, round-trip time, loss and preset; or give rate
 /// (bit/s or "100mbit") and rtt (seconds or "20ms", at most 5 s) instead. loss: probability, from 0
 /// to below 1, that a frame with payload is lost. preset: default "default". memory: packet memory
-/// of the host in bytes; None for more than the transfer needs. low_water: percent of the send
-/// buffer that must be free before a blocked writer continues, 0 to 90. share: goodput that
-/// suffices, as a share (below 1) of the goodput that the path carries. progress: True for a tqdm
-/// bar, or a function of the finished share (0 to 1).
+/// of the host in bytes; None gives the host more than the transfer needs. low_water: percent of
+/// the send buffer that must be free before a blocked writer continues, 0 to 90. share: goodput
+/// that suffices, as a share (below 1) of the goodput that the path carries. progress: True for a
+/// tqdm bar, or a function of the finished share (0 to 1).
 #[pyfunction]
 #[pyo3(signature = (scenario=None, *, rate=None, rtt=None, loss=None, preset=None, memory=None,
     settings=None, low_water=0, share=0.95, seed=1, progress=None))]

@@ -52,7 +52,8 @@ enum BesideStacks {
     /// Measure the CPU time with many connections that carry payload
     #[command(disable_help_flag = true)]
     Active(Forwarded),
-    /// Measure the CPU time and the memory of a transfer while many connections are idle
+    /// Measure the CPU time of one transaction while many other connections are idle, and the memory of
+    /// each idle connection
     #[command(disable_help_flag = true)]
     Idle(Forwarded),
     /// Count instructions of fullpipe and of other stacks (needs valgrind)

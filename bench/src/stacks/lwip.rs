@@ -2,7 +2,7 @@
 //!
 //! lwIP has one set of global variables, so only one [`Lwip`] exists at a time, and both ends are
 //! network interfaces of the same lwIP. A lookup for one end therefore also searches the other
-//! end's connections; in these cases, that is one connection more.
+//! end's connections; in the cases of this benchmark, that is one more connection.
 
 use std::{ffi::c_void, ptr, time::Duration};
 

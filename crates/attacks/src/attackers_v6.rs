@@ -173,8 +173,8 @@ fn probed_address(frame: &[u8]) -> Option<Ipv6Addr> {
     }
 }
 
-/// Redirects in the name of the client. They tell the host to use the attacker as the next hop to
-/// the client.
+/// Redirects from random link-local addresses. They tell the host to use the attacker as the next
+/// hop to the client.
 pub fn redirects() -> Attacker {
     Box::new(|arena, _| {
         for _ in 0..RATE {

@@ -23,7 +23,7 @@ const ON_LINK_AND_AUTONOMOUS: u8 = 0xc0;
 /// Lifetimes in an advertisement: half an hour, in seconds.
 const LIFETIME_S: u32 = 1_800;
 
-/// A packet from `src` to `dst` with this payload.
+/// A packet with this payload. `ends` are its source and its destination.
 fn packet(ends: (Ipv6Addr, Ipv6Addr), next_header: u8, payload: &[u8]) -> Vec<u8> {
     let header = Ipv6Header {
         next_header,

@@ -59,9 +59,10 @@ const LEGEND: &str = "\
 An attacked host serves an honest client. The client has a delay of 5 ms to the host. It connects half a second after the attack begins (a\n\
 minute after it for attacks that occupy memory), writes 2 MiB, reads 2 MiB, and verifies each byte that it reads. *Transfer beside it* is\n\
 the time of the client's transfer during the attack. Attackers send 20 packets per millisecond for 2 s; attacks that occupy memory last ten minutes. The server closes a\n\
-connection that makes no progress for 5 s. Attacks from on-link addresses are on an Ethernet, where neither host knows the other's\n\
-link address at first; the other links have no link addresses. In attacks whose name begins with IPv6 the client uses IPv6, except in the last two:\n\
-there the client uses IPv4, and the hosts form IPv6 addresses from router advertisements.\n\
+connection that makes no progress for 5 s. Attacks from on-link addresses and attacks over IPv6 run on an Ethernet, where\n\
+neither host knows the other's link address at first. All other attacks run on a link without link addresses. In attacks whose name begins with IPv6, the client uses IPv6.\n\
+There are two exceptions: in the attacks with router advertisements and with claims of the host's new addresses, the client uses IPv4, and the hosts\n\
+form IPv6 addresses from router advertisements.\n\
 \n\
 *Peak blocks* is the largest number of blocks of packet memory used or reserved (the host has 256). *Blocks left* is the number of blocks still used or reserved after the attack.\n\
 *Peak ranges* is the largest number of ranges used for reassembly (the host has 1,024). *Peak pieces* is the largest number of ranges recorded for\n\

@@ -238,8 +238,8 @@ impl Client {
 
     /// Does what is due at `now`: transmissions, the end of a lease.
     pub fn on_timeout(&mut self, now: Instant) {
-        // The loop ends, because each step sets a later timeout, except steps that only change the
-        // state.
+        // The loop ends: a step sets a later timeout, or only changes the state, and a following
+        // step then sets a later timeout.
         while self.next_timeout().is_some_and(|at| at <= now) {
             self.step(now);
         }

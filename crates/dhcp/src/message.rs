@@ -1,6 +1,6 @@
 //! DHCP messages: the requests of a client, and the answers that concern it.
 //!
-//! Rule: an answer for another client, and a message that is no answer, is refused here; no byte
+//! Rule: a message that is no answer, or that answers another client, is refused here. No byte
 //! sequence makes a parser panic. RFC 2131 §2, §4.3 and §4.4.
 
 use std::{net::Ipv4Addr, ops::Range};

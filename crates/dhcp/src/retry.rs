@@ -2,8 +2,9 @@
 //!
 //! Rule: in a broadcast exchange, each interval is twice the previous one, at most 64 s, with a
 //! random offset of at most one second, so that hosts that start together do not stay synchronised
-//! (RFC 2131 §4.1). A request for a longer lease is repeated after half of the time that is left
-//! until T2 or, after T2, until the end of the lease, but not before a minute has passed.
+//! (RFC 2131 §4.1). A request for a longer lease is repeated after half of the remaining time.
+//! Before T2, this is the time until T2; after T2, it is the time until the end of the lease. The
+//! interval is at least a minute.
 
 use fullpipe::{Duration, Instant, Rng};
 

@@ -55,7 +55,7 @@ pub enum LookupError {
     ServersFailed,
     /// The name leads to a chain of more than eight aliases.
     TooManyAliases,
-    /// As many lookups as the settings allow are under way.
+    /// The number of lookups under way has reached the limit of the settings.
     TooManyLookups,
 }
 

@@ -181,7 +181,7 @@ impl Chain {
     }
 }
 
-/// Returns a time to live in seconds; a number with the highest bit stands for 0. RFC 2181 §8.
+/// Returns a time to live in seconds; a number whose highest bit is set counts as 0. RFC 2181 §8.
 const fn ttl_s(ttl: u32) -> u32 {
     if ttl >> 31 != 0 {
         0
@@ -192,7 +192,7 @@ const fn ttl_s(ttl: u32) -> u32 {
     }
 }
 
-/// Follows the aliases in an answer from `name`; `None` if there are too many.
+/// Follows the aliases in an answer, beginning with `name`; `None` if there are too many.
 fn follow(packet: &Packet<'_>, name: &DnsName, family: Family, aliases: u32) -> Option<Chain> {
     let mut chain = Chain {
         name: name.clone(),
@@ -253,7 +253,7 @@ fn read_records(packet: &Packet<'_>, (name, family): (&DnsName, Family), aliases
     Reading::NoAddress(chain.negative_ttl_s(packet))
 }
 
-/// Returns the address of a record, if it is of the family.
+/// Returns the address of a record, if the address is of the family.
 fn address(record: &ResourceRecord<'_>, family: Family) -> Option<IpAddr> {
     match (&record.rdata, family) {
         (RData::A(a), Family::V4) => Some(Ipv4Addr::from_bits(a.address).into()),

@@ -77,8 +77,8 @@ pub fn by_preference(addresses: &mut [IpAddr], source: impl Fn(IpAddr) -> Option
             (IpAddr::V6(destination), Some(IpAddr::V6(own))) => {
                 common_prefix(destination, own).min(PREFIX_LEN)
             }
-            // Servers rotate their IPv4 addresses to share the load, and networks of IPv4 addresses
-            // say nothing about distance.
+            // Do not compare prefixes of IPv4 addresses: they say nothing about distance. Keep the
+            // order of the server, which rotates the addresses to share the load.
             _ => 0,
         };
         (

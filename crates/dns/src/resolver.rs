@@ -7,7 +7,8 @@
 //!
 //! The id and the source port of a query are unpredictable: 32 bits together. Queries do not mix
 //! small and capital letters (0x20): forwarders in home routers and old servers answer such queries
-//! with other letters or not at all, and the change to TCP limits what guesses can achieve.
+//! with other letters or not at all. The change to TCP after a few forged answers limits what
+//! guesses can achieve.
 
 mod attempt;
 

@@ -56,8 +56,8 @@ impl Tally {
     }
 
     /// Counts a received datagram. `id` starts at 1. `transit_s` is the receiver's clock minus the
-    /// sender's timestamp, in seconds. The value may be negative, because jitter depends only on
-    /// its changes.
+    /// sender's timestamp, in seconds. The clocks need not agree, so the value may be negative:
+    /// jitter depends only on its changes.
     pub fn received(&mut self, id: i64, bytes: usize, transit_s: Option<f64>) {
         self.moved(bytes);
         if id > self.highest_id {

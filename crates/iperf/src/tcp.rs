@@ -1,7 +1,7 @@
 //! TCP: the client, and a server that serves a few connections at a time.
 //!
-//! Rule: payload is neither generated nor copied. Senders write from one constant, and receivers
-//! count bytes that stay in the stack's blocks.
+//! Rule: a tester has no buffer for payload. Senders write from one constant. Receivers count the
+//! bytes in the stack's blocks, and copy only the first bytes, which may be a header.
 
 mod client;
 mod server;
@@ -71,8 +71,9 @@ impl Flow {
     }
 
     /// Writes as much of `remaining` as the stack accepts, in writes of `length` bytes. After a
-    /// refused write, waits until the connection is writable, because repeated writes would always
-    /// give the stack work, and the processor would never sleep.
+    /// refused write, returns [`Sent::Blocked`] without another attempt until the connection is
+    /// writable: repeated writes would always give the stack work, and the processor would never
+    /// sleep.
     fn send(
         &mut self,
         remaining: &mut Remaining,

@@ -215,7 +215,7 @@ impl Flows {
         let mut flow = Flow::new(tuple, iss);
         if let Some(last) = self.find(tuple).filter(|last| last.iss == iss) {
             // Take over the peer's window: segments of the peer may have reached this connection
-            // before it sent one.
+            // before the connection sent a segment.
             (flow.peer_edge, flow.peer_scale) = (last.peer_edge, last.peer_scale);
         }
         self.flows.push(flow);
@@ -337,7 +337,8 @@ impl Flows {
     /// Records that the stack has accepted a segment that returned one of its SYN cookies.
     pub fn on_cookie(&mut self, tuple: Tuple, header: &TcpHeader, payload: &[u8]) {
         // Find the peer's initial sequence number by the cookie, if possible. The sequence number
-        // of the segment alone is not enough, because that of a keepalive probe is lower by one.
+        // of the segment alone is not enough, because the sequence number of a keepalive probe is
+        // lower by one.
         let iss = header.ack.wrapping_sub(1);
         let answered = self
             .flows

@@ -13,9 +13,9 @@ from typing import Any, Callable, Deque, Dict, Iterable, List, Optional
 from .dataset import Dataset, error_of, partial_error
 from .tasks import ERRORS, BatchResult, Tables, Task, run_task
 
-# Times that a task may lose its worker.
+# Number of lost workers after which a task is an error.
 ATTEMPTS = 3
-# Times that parts are written before the task fails, and the time between, in seconds.
+# Number of attempts to write the parts of a task, and the seconds between two attempts.
 WRITES = 3
 WRITE_AGAIN_S = 0.5
 # Batches for each worker that are handed out in advance.
@@ -64,7 +64,7 @@ class Workers:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Ends the workers, which have no batch."""
+        """Ends the workers. No worker has a batch when this is called."""
 
 
 class Batches:
@@ -96,8 +96,9 @@ class Batches:
         return batch
 
     def _largest(self, workers: int) -> float:
-        """Returns the weight of a batch: a task until a time is known, and less towards the end, so
-        that no worker waits long for the last one."""
+        """Returns the largest weight of a batch. Until the speed of the workers is known, it is 0,
+        and a batch has one task. Towards the end the weight falls, so that no worker waits long for
+        the last batch."""
         if self._done_s == 0.0:
             return 0.0
         seconds = max(LEAST_S, workers / RATE)

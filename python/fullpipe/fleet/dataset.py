@@ -34,7 +34,7 @@ FACTS = {"stamp", "rows", "error"}
 OF_CAPTURES = "captures"
 OF_SWEEPS = PLANS
 
-# Files that are read at the same time, which matters in an object store.
+# Number of files that are read at the same time: an object store answers each read slowly.
 READERS = 32
 SLICE = 10_000
 # Age at which an unfinished file of another run is deleted, in seconds.
@@ -48,7 +48,8 @@ _Out = TypeVar("_Out")
 def at_once(work: Callable[[_In], _Out], items: Sequence[_In]) -> Iterator[_Out]:
     """Calls `work` with each item, many at a time, and gives the results in the order of the items.
 
-    Only a slice of the items is handed out, because a waiting call needs more memory than an item.
+    Only a slice of the items is handed out at a time, because a waiting call needs more memory than
+    an item.
     """
     with concurrent.futures.ThreadPoolExecutor(READERS) as pool:
         for begin in range(0, len(items), SLICE):
@@ -92,7 +93,8 @@ class Dataset:
         # In an object store a file appears when it is complete.
         target = path
         if self._is_local:
-            # Two runs may write the same part at the same time, so each has its own name for it.
+            # Two runs may write the same part at the same time, so each writes to an unfinished
+            # file of its own.
             folder = self._path(UNFINISHED, self.run)
             self._make_folder(folder)
             target = posixpath.join(folder, uuid.uuid4().hex)
@@ -137,7 +139,7 @@ class Dataset:
     def kept(self, tasks: List[Task]) -> Dict[str, Optional[str]]:
         """Returns the tasks that need not be done again: their keys, with the error or None.
 
-        Only this is kept of an entry, because the driver may have millions.
+        The rest of an entry is not kept, because there may be millions of entries.
         """
         names = {posixpath.basename(info.path) for info in self._listed(MANIFEST)}
         found = [task for task in tasks if f"{task.key}.json" in names]
@@ -155,7 +157,8 @@ class Dataset:
         return entry if entry is not None and _is_valid(entry, task) else None
 
     def prepare(self) -> None:
-        """Raises SettingError if nothing can be written, which would be an error of each task."""
+        """Raises SettingError if nothing can be written. Each task would fail with this error
+        otherwise."""
         try:
             folder = self._path(UNFINISHED, self.run) if self._is_local else self._path(MANIFEST)
             self._make_folder(folder)
@@ -229,8 +232,8 @@ def partial_error(count: int) -> Optional[str]:
 
 
 def _is_valid(entry: Entry, task: Task) -> bool:
-    """Returns true unless the file or the options changed, or the task may succeed if it is done
-    again, as after a full disk."""
+    """Returns false if the file or the options changed, or if the task failed for a reason that may
+    have gone, such as a full disk."""
     error = entry["error"]
     is_final = error is None or error.startswith(("CaptureError", "SettingError", "ScenarioError"))
     return bool(is_final and task.accepts(entry["stamp"]))

@@ -22,7 +22,8 @@ from .parts import is_packed
 from .sources import absolute, expand, facts_of, place_of, shown
 from .tasks import NOTHING, CaptureTask, Options, Task, WorldsTask
 
-# Combinations of a part of a sweep, and parts of a sweep from which parts become larger.
+# Combinations of values in a part of a sweep. A sweep that would have more than PARTS parts has
+# larger parts instead.
 PART = 64
 PARTS = 10_000
 # Values of a swept setting that are checked in one call.
@@ -53,15 +54,15 @@ def why_many(
     sources: a pattern of paths or URIs of pyarrow.fs, or a list of paths, URIs and patterns. out: folder or URI of the dataset.
     rows: maximum number of connections of a capture. explain: number of connections of each
     capture, those with the most lost time, that get a verdict; a capture that has more verdicts in
-    the dataset keeps them. workers: processes; 1 uses this one. ray: use the
-    Ray cluster in place of processes. limit_s: time that a capture may take before it becomes an
-    error; None for any time. progress: True for a tqdm bar, or a function of the share.
+    the dataset keeps them. workers: processes; 1 uses this one. ray: use the Ray cluster in place
+    of processes. limit_s: time that a capture may take before it becomes an error; None for no
+    limit. progress: True for a tqdm bar, or a function of the share.
     """
     _refuse_below(1, workers=workers)
     _refuse_below(0, explain=explain)
     _refuse_no_time(limit_s)
     options = (("explain", explain), ("filter", filter), ("preset", preset), ("rows", rows))
-    # A wrong filter or preset would be an error of each capture.
+    # Check the filter and the preset now: a wrong one would be an error of each capture.
     fullpipe.why(NOTHING, filter=filter, preset=preset, rows=rows, quick=True)
 
     def task(source: str) -> Tuple[Tuple[str, ...], Task]:
@@ -156,7 +157,8 @@ def checked(
     options = (
         ("seed", seed),
         ("seeds", seeds),
-        # The order matters: `link.delay` sets every link, and a later setting one of them.
+        # The order matters: `link.delay` sets every link, and a later setting may change one of
+        # them.
         ("settings", tuple((name, _text(name, value)) for name, value in (settings or {}).items())),
     )
     # A value that is given twice makes no world twice.

@@ -17,7 +17,8 @@ from .tasks import BatchResult, Task
 
 # Time between two questions for the size of the cluster, in seconds.
 LOOK_S = 2.0
-# Time that batches have to end after an interruption, and again when they are cancelled, in seconds.
+# Seconds that batches have to end after an interruption. Batches that have not ended are cancelled,
+# and have this time again.
 END_S = 10.0
 
 
@@ -69,7 +70,8 @@ class Ray(Workers):
         return result
 
     def interrupt(self, handles: List[Any]) -> None:
-        # Ray may abort the driver if a batch ends while it is cancelled, so batches may end first.
+        # Ray may abort the driver if a batch ends while it is cancelled, so batches get some time
+        # to end first.
         if handles:
             _, late = self._ray.wait(handles, num_returns=len(handles), timeout=END_S)
             for handle in late:

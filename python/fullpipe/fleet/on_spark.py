@@ -1,9 +1,9 @@
 """Captures and sweeps on Spark: a data frame of tasks becomes a data frame of a table.
 
 Spark moves, repeats and stores the rows; nothing is written here. The tables are those of
-`why_many` and `sweep_many`, with the column `error`: a row of the table `errors` is a row with only
-its error, which names the part of a sweep, and for a capture `file`. Spark has no unsigned numbers,
-so whole numbers are int64.
+`why_many` and `sweep_many`, with one more column, `error`. An error, which those functions write to
+the table `errors`, is a row with only `error` and, for a capture, `file`. The error of a sweep
+names its part. Spark has no unsigned numbers, so whole numbers are int64.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def _unknown(table: str, fix: str) -> fullpipe.SettingError:
 
 
 def _mapped(frame: Any, task_of: Any, table: str, columns: pyarrow.Schema) -> Any:
-    """Returns the frame of a table of the tasks that the only column of `frame` names."""
+    """Returns the frame of a table. The only column of `frame` names the tasks that give the
+    rows."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     integers = pyarrow.types.is_unsigned_integer

@@ -21,7 +21,7 @@ from .tasks import CaptureTask
 
 # Folder of the pages, beside the report.
 FOLDER = "connections"
-# The tables of the report with connections, those whose pages are made first.
+# The tables of the report that list connections. Their pages are made in this order.
 TABLES = ("outliers", "most_lost")
 
 Write = Callable[[str, bytes], None]

@@ -1,8 +1,8 @@
 """Packs a dataset: one part for each table, with the columns that a report reads.
 
-A report reads one small file for each table and capture, which costs far more than their rows. Packed
-datasets are read at the speed of their rows, so the parts of a large fleet are packed where they
-are, and one report takes all of them.
+A report reads one small file for each table and capture, which takes far longer than to read their
+rows. Packed datasets are read at the speed of their rows, so the parts of a large fleet are packed
+where they are, and one report takes all of them.
 """
 
 from __future__ import annotations

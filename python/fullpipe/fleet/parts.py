@@ -25,8 +25,8 @@ COLUMNS = {
     "predicted_low_mbps:d predicted_s:d",
     "errors": "source:s error:s",
 }
-# Name of the only part of a table of a packed dataset, and the folder and name of the mark of a whole
-# one.
+# Name of the only part of each table of a packed dataset. Folder and name of the file that marks a
+# dataset as completely packed.
 PACKED = "all"
 PACKED_MARK = ("packed", "pack.json")
 TYPES = {"s": pyarrow.string(), "n": pyarrow.uint64(), "d": pyarrow.float64()}

@@ -77,7 +77,7 @@ class Pool(Workers):
         return result
 
     def interrupt(self, handles: List[Any]) -> None:
-        # The workers end now, also if they are in the middle of a file.
+        # The workers end now, even if they are in the middle of a file.
         self._driver.close()
         self.close()
 

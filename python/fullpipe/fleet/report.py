@@ -53,7 +53,8 @@ def report(
     page = fullpipe.Page(page_text(title, sums))
     folder.write(PAGE, page.html.encode())
     folder.write_tables(sums)
-    # An earlier report in this folder may have compared two datasets.
+    # An earlier report in this folder may have compared two datasets. Its tables of the comparison
+    # are removed.
     compared_names = [*(f"{one.name}_compared" for one in SUMS if one.measure), "totals_before"]
     folder.remove(f"{name}.parquet" for name in compared_names if name not in sums)
     return page

@@ -69,7 +69,7 @@ def filesystem_of(source: str) -> Tuple[pyarrow.fs.FileSystem, str]:
 def facts_of(source: str) -> Tuple[pyarrow.fs.FileType, int, int]:
     """Returns the kind of a file, its size in bytes and its time of change in nanoseconds.
 
-    A file whose facts cannot be read counts as missing: its task finds out why, and is an error.
+    A file whose facts cannot be read counts as missing. Its task later fails with the reason.
     """
     filesystem, path = filesystem_of(source)
     try:

@@ -45,9 +45,9 @@ CHOSEN = """
     join owners on owners.file = all_{name}.{file} and owners.place = all_{name}.place
 """
 
-# Connections that another capture shows better, such as that of the other host: two connections
-# with the same ends cannot exist at the same time. Times of simulated captures begin at 0 in each,
-# so they tell nothing.
+# Connections that another capture shows better, such as the capture of the other host: two
+# connections with the same ends cannot exist at the same time. Each simulated capture begins at time
+# 0, so its times do not show which connections exist at the same time.
 REPEATED = """
     create table repeated as
     with ranked as (

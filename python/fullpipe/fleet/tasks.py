@@ -66,8 +66,8 @@ class CaptureTask:
         return [VERSION, fullpipe.__version__, self.size_bytes, self.modified_ns, options]
 
     def accepts(self, stamp: List[Any]) -> bool:
-        """Returns true if parts with this stamp are valid: with verdicts of at least as many
-        connections as the task asks for."""
+        """Returns true if parts with this stamp are valid. They must have verdicts of at least as
+        many connections as the task asks for."""
         *facts, given = self.stamp
         *others, options = stamp
         wanted, found = dict(given), dict(options)
@@ -76,7 +76,8 @@ class CaptureTask:
 
     @property
     def weight(self) -> int:
-        """Bytes to read, and those that could be read while the parts are written."""
+        """Bytes to read, plus the bytes that could be read in the time that writing the parts
+        takes."""
         return self.size_bytes + PARTS_BYTES
 
     def run(self) -> Tables:
@@ -158,8 +159,8 @@ class WorldsTask:
         return [VERSION, fullpipe.__version__, self.explain]
 
     def accepts(self, stamp: List[Any]) -> bool:
-        """Returns true if parts with this stamp are valid: with verdicts, if the task asks for
-        them."""
+        """Returns true if parts with this stamp are valid. They must have verdicts if the task asks
+        for verdicts."""
         *versions, is_explained = stamp
         return versions == self.stamp[:-1] and is_explained >= self.explain
 
@@ -191,7 +192,7 @@ class WorldsTask:
         """Runs a grid. If a combination of values is refused, runs both halves of the grid instead.
 
         Returns the tables of the parts that ran, in the order of the grid, and each refused
-        combination with its error. Values are checked before a world runs, so none runs twice.
+        combination with its error. Values are checked before a world runs, so no world runs twice.
         """
         try:
             return [self._tables(grid)], []

@@ -23,8 +23,8 @@ const CARGO: &str = "/usr/bin/cargo";
 const BUILD: &str = "--config firmware/.cargo/config.toml build --locked \
     --manifest-path firmware/Cargo.toml --target-dir target/firmware";
 
-/// Profiles that the tests run: arithmetic of `checked` panics when it overflows, because the device
-/// has 32 bits; the speed of the device is that of `release`.
+/// Profiles that the tests run: in `checked`, arithmetic that overflows panics, because `usize` has
+/// only 32 bits on the device. `release` is the profile of a real device.
 const PROFILES: [&str; 2] = ["checked", "release"];
 
 /// Folder with the folders of the profiles, relative to the repository's root.

@@ -56,7 +56,7 @@ impl Client {
         }
     }
 
-    /// Accepts the first usable offer. The offer of the server whose last offer led to no lease is
+    /// Accepts the first usable offer. If a server's last offer led to no lease, its next offer is
     /// usable only after the second DHCPDISCOVER.
     fn on_offer(&mut self, answer: &Answer<'_>, now: Instant) -> bool {
         let State::Selecting { exchange } = &self.state else {

@@ -1,7 +1,8 @@
 //! The TCP client: one connection that sends or, in a reversed test, receives.
 //!
 //! Rule: the time of a test begins when the connection is established, and ends when the server
-//! closes its direction. A server does this when everything has arrived.
+//! closes its direction. A server does this when everything has arrived or, in a reversed test,
+//! when it has sent everything.
 
 use fullpipe::{ConnectOptions, Instant, Read, Stack};
 

@@ -17,7 +17,7 @@ const TELLING: f64 = 0.15;
 /// Judges `cases` cases from `first` on, and prints the confusion matrix.
 ///
 /// # Errors
-/// Fails if a figure misses its limit, or a case fails.
+/// Fails if a result in the printed summary misses its threshold, or a case fails.
 pub fn run(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
     let outcomes = many::each("cases", (first, cases), many::jobs(jobs)?, judge_case);
     let (mut judged, mut broken) = (Vec::new(), 0);
@@ -37,7 +37,7 @@ pub fn run(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
     println!("{tally}");
     ensure!(
         tally.is_met(),
-        "a figure of the summary above misses its limit"
+        "a result in the summary above misses its threshold, or a case failed"
     );
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Judges explanations of random transfers.
 //!
-//! The one rule: the command fails if a figure misses its limit. For each of the worst worlds
-//! (random transfers, drawn from a number), the command that repeats the world is printed.
+//! The one rule: the command fails if a result in its summary misses its threshold. For each of the
+//! worst worlds (random transfers, drawn from a number), the command that repeats the world is
+//! printed.
 //!
 //! `fullpipe-judge` draws and judges the worlds.
 
@@ -22,7 +23,7 @@ use super::many;
 /// Judges the explanations of `worlds` worlds from `first` on, and prints the figures.
 ///
 /// # Errors
-/// Fails if a figure misses its limit, or a world fails.
+/// Fails if a result in the printed summary misses its threshold, or a world fails.
 pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
     let (start, processor_start_s) = (Instant::now(), processor_s());
     let jobs = many::jobs(jobs)?;
@@ -52,7 +53,7 @@ pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
     );
     ensure!(
         tally.is_met(),
-        "a figure of the summary above misses its limit"
+        "a result in the summary above misses its threshold"
     );
     Ok(())
 }
