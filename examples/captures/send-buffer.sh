@@ -1,13 +1,13 @@
 #!/bin/sh
-# Makes send-buffer.pcap.gz: reference system 5, case A, between two kernels. A server with a send buffer of
-# 16 KB answers a request with 4 MB over 100 Mbit/s and a round trip of 20 ms.
+# Makes send-buffer.pcap.gz: a transfer between two kernels, after experiments/linux-buffers-a.toml. A server
+# with a send buffer of 16 KB answers a request with 4 MB over 100 Mbit/s and a round trip of 20 ms.
 #
 # As root, with the command `fullpipe` built, and with python3, dumpcap (of tshark) and ip (of iproute2):
 #
 #     examples/captures/send-buffer.sh target/release/fullpipe
 #
-# gso_max_segs 1 turns segmentation offload off, as on the interfaces of the document's time. With
-# offload, a kernel puts 64 KB into a send buffer of 16 KB, and the buffer is not the limit.
+# gso_max_segs 1 turns segmentation offload off: interfaces did not have it when the document was written that
+# the experiment repeats. With offload, a kernel puts 64 KB into a send buffer of 16 KB, and the buffer is not the limit.
 set -eu
 fullpipe=${1:-target/release/fullpipe}
 out=$(dirname "$0")/send-buffer.pcap.gz

@@ -27,7 +27,7 @@ Examples:
   cargo xtask bench stacks --help       cases and options
   cargo xtask bench callgrind           instructions of the transfers of `stacks` (valgrind)
   cargo xtask bench active              CPU time with many active connections
-  cargo xtask bench idle                CPU time and memory of a transfer while many connections are idle
+  cargo xtask bench idle                CPU time of a transaction while other connections are idle, and their memory
   cargo xtask bench performance         stacks, callgrind, active and idle, written to docs/performance.md
   cargo xtask bench guard --update      write the figures that `cargo xtask test` compares with")]
 pub struct BenchArguments {

@@ -16,7 +16,8 @@
 //! }
 //! ```
 //!
-//! The testers implement neither dual tests nor reversed UDP tests; `fullpipe-perf` has the latter.
+//! The testers implement neither dual tests nor reversed UDP tests. `fullpipe-perf` has reversed
+//! UDP tests.
 #![no_std]
 #![forbid(unsafe_code)]
 

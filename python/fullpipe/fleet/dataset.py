@@ -210,7 +210,7 @@ class Dataset:
         self._write(self._path(MANIFEST, f"{task.key}.json"), text.encode())
 
     def _remove_others(self, task: Task, kept: Iterable[str]) -> None:
-        """Removes parts of an earlier version of the file, such as its error."""
+        """Removes parts that belong to an earlier version of the capture, such as its error."""
         names = ["captures", "connections", "accounts", "verdicts", "rows", ERRORS]
         paths = [
             self._path(name, f"{task.key}.parquet") for name in names if name not in kept
