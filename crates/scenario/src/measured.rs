@@ -356,10 +356,8 @@ impl Measured {
     /// Returns the goodput of the first flow in Mbit/s: the payload of all its connections, divided
     /// by the time from the start of the first to the end of the last of them.
     pub fn first_flow_mbps(&self) -> f64 {
-        match &self.flows[..] {
-            [] | [_] => self.goodput_mbps,
-            [first, ..] => first.goodput_mbps,
-        }
+        let first = self.flows.first();
+        first.map_or(self.goodput_mbps, |first| first.goodput_mbps)
     }
 
     /// Returns true if the transfer, whose only flow is `plan`, reached its time limit (`at_most`)

@@ -30,7 +30,7 @@ const IPERF_MISTAKES: &[(&[&str], &str)] = &[
     (&["iperf", "-s", "--dev", "tap:"], "the device has no name"),
     (
         &["iperf", "-s", "--dev", "tap:fp0"],
-        "--dev tap:fp0 needs --addr A.B.C.D/N",
+        "add --addr A.B.C.D/N or --addr dhcp",
     ),
     (
         &["iperf", "-s", "--addr", "10.0.0.1/24"],

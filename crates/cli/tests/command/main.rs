@@ -150,7 +150,7 @@ fn a_sweep_that_cannot_be_run_is_refused_before_anything_is() {
             ),
             (
                 &["lab", "run", "nuttx", "--output", "x.xls"],
-                "ends in .csv, .json or .parquet",
+                "must end in .csv, .json or .parquet",
             ),
             (
                 &["lab", "run", "nuttx", "--output", "nowhere/x.csv"],
@@ -212,7 +212,7 @@ fn check_prints_every_mistake_of_every_file_and_says_so_with_its_exit_code() {
     );
     assert!(lines[4].starts_with("no experiment is called `none` (name a file as ./none.toml); "));
     assert_eq!(lines.len(), 5);
-    assert!(stdout(&output).contains("nuttx.toml: 5 rows, nothing wrong"));
+    assert!(stdout(&output).contains("nuttx.toml: 5 rows, no mistake"));
 }
 
 #[test]

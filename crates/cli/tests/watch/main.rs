@@ -107,13 +107,13 @@ fn watched_until(local: SocketAddr, what: &str, is_there: impl Fn(&Value) -> boo
 #[test]
 fn a_wrong_request_is_one_line_with_its_remedy() {
     for (arguments, code, expected) in [
-        (vec!["-i", "5ms"], 2, "too short: at least 10ms"),
+        (vec!["-i", "5ms"], 2, "give at least 10ms"),
         (
             vec!["--netns", "no-such-namespace"],
             2,
             "there is no such namespace",
         ),
-        (vec!["--peer", "10.0.0"], 2, "is no address"),
+        (vec!["--peer", "10.0.0"], 2, "expected an address"),
         (vec!["--socket", "xyz"], 2, "from the column sk"),
         (vec!["--prometheus", "no"], 2, "expected a port"),
         (vec!["--once", "--record", "x"], 2, "cannot be used with"),

@@ -395,7 +395,7 @@ fn a_senseless_request_is_refused_with_the_reason() {
     let why = refused(cut);
     assert!(
         matches!(why, SizeError::Nothing(_))
-            && why.to_string().contains("nothing arrives: Limited by"),
+            && why.to_string().contains("no other limit: Limited by"),
         "{why}"
     );
     let mut unknown = plain();

@@ -114,7 +114,7 @@ fn a_value_that_set_refuses_is_refused_in_a_sweep() {
         ),
         (
             vec![("link.rtt", "1ms,x")],
-            "link.rtt=x: wire.rtt = x: expected a time",
+            "link.rtt=x: wire.rtt = x: expected a round-trip time",
         ),
         (
             vec![("link.rtt", "1ms"), ("link.rtt", "2ms")],

@@ -166,9 +166,9 @@ impl Scene<'_> {
             .map(|end| Carried {
                 plan: end.plan,
                 payload: end.arrived.received_bytes,
-                bytes: end.sent.received_bytes,
-                from: end.plan.start,
-                to: end.plan.start + end.elapsed,
+                goodput_mbps: end.goodput_mbps(),
+                from: Instant::ZERO + end.plan.start,
+                to: Instant::ZERO + end.plan.start + end.elapsed,
             })
             .collect();
         let refused = self.built.hosts.iter().map(|&host| {

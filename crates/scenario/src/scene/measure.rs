@@ -63,14 +63,14 @@ impl Finished<'_> {
         let flows: Vec<_> = ended
             .iter()
             .map(|end| {
-                let to = end.plan.start + end.elapsed;
-                let (bytes, time) = end.counted;
+                let start = Instant::ZERO + end.plan.start;
+                let from = start.max(self.omitted.until);
                 Carried {
                     plan: end.plan,
-                    payload: bytes,
-                    bytes,
-                    from: to - time,
-                    to,
+                    payload: end.counted.0,
+                    goodput_mbps: end.goodput_mbps(),
+                    from,
+                    to: from.max(start + end.elapsed),
                 }
             })
             .collect();
@@ -164,28 +164,18 @@ impl Finished<'_> {
         }
         let payload = |of: &[&Carried<'_>]| of.iter().map(|one| one.payload).sum::<u64>() as f64;
         let all_payload = payload(&carried.iter().collect::<Vec<_>>());
-        let mut flows: Vec<_> = self
-            .built
-            .setup
-            .flows
-            .iter()
-            .map(|plan| {
-                let own: Vec<_> = carried
-                    .iter()
-                    .filter(|one| one.plan.name == plan.name)
-                    .collect();
-                FlowMeasured {
-                    flow: plan.name.clone(),
-                    goodput_mbps: Carried::goodput_mbps(&own),
-                    share: 0.0,
-                    payload_share: over(payload(&own), all_payload),
-                    connections_mbps: own
-                        .iter()
-                        .map(|one| Carried::goodput_mbps(&[one]))
-                        .collect(),
-                }
-            })
-            .collect();
+        let flow = |plan: &FlowPlan| {
+            let own = carried.iter().filter(|one| one.plan.name == plan.name);
+            let own: Vec<_> = own.collect();
+            FlowMeasured {
+                flow: plan.name.clone(),
+                goodput_mbps: Carried::goodput_mbps(&own),
+                share: 0.0,
+                payload_share: over(payload(&own), all_payload),
+                connections_mbps: own.iter().map(|one| one.goodput_mbps).collect(),
+            }
+        };
+        let mut flows: Vec<_> = self.built.setup.flows.iter().map(flow).collect();
         let all: f64 = flows.iter().map(|flow| flow.goodput_mbps).sum();
         for flow in &mut flows {
             flow.share = over(flow.goodput_mbps, all);
@@ -285,28 +275,30 @@ fn add_ends(measured: &mut Measured, ended: &[Ended<'_>]) {
     }
 }
 
-/// Payload that one connection or sender of datagrams carried.
+/// What one connection or sender of datagrams carried.
 pub struct Carried<'a> {
     /// The flow of the connection or sender.
     pub plan: &'a FlowPlan,
     /// Bytes of payload that arrived.
     pub payload: u64,
-    /// Bytes of payload that arrived between `from` and `to`.
-    pub bytes: u64,
-    /// Start of the measurement, since the start of the run.
-    pub from: Duration,
-    /// End of the measurement, since the start of the run.
-    pub to: Duration,
+    /// Goodput between `from` and `to`, in Mbit/s.
+    pub goodput_mbps: f64,
+    /// Start of the measurement.
+    pub from: Instant,
+    /// End of the measurement.
+    pub to: Instant,
 }
 
 impl Carried<'_> {
-    /// Goodput of `all` together in Mbit/s: the payload of all, divided by the time from the first
-    /// start to the last end. It does not add rates, because connections may send one after
-    /// another.
+    /// Goodput of `all` together in Mbit/s, over the time from the first start to the last end. A
+    /// sum of the goodputs would be too large, because connections may send one after another.
     fn goodput_mbps(all: &[&Self]) -> f64 {
-        let bytes: u64 = all.iter().map(|one| one.bytes).sum();
-        let from = all.iter().map(|one| one.from).min().unwrap_or_default();
-        let to = all.iter().map(|one| one.to).max().unwrap_or_default();
-        over(bytes as f64 * 8.0 / 1e6, (to - from).as_secs_f64())
+        let carried = |one: &&Self| one.goodput_mbps * (one.to - one.from).as_secs_f64();
+        let from = all.iter().map(|one| one.from).min();
+        let to = all.iter().map(|one| one.to).max();
+        let secs = from
+            .zip(to)
+            .map_or(0.0, |(from, to)| (to - from).as_secs_f64());
+        over(all.iter().map(carried).sum(), secs)
     }
 }

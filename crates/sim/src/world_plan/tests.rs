@@ -26,8 +26,14 @@ fn a_file_that_contradicts_itself_is_refused_in_words() {
     let plan = WorldPlan::draw(Seed(1));
     type Change = fn(&mut WorldPlan);
     let cases: [(Change, &str); 5] = [
-        (|plan| plan.hosts[0].link = 9, "hosts[0]: no link 9"),
-        (|plan| plan.flows[0].server = 9, "flows[0]: its ends"),
+        (
+            |plan| plan.hosts[0].link = 9,
+            "hosts[0]: there is no link 9",
+        ),
+        (
+            |plan| plan.flows[0].server = 9,
+            "flows[0]: client and server",
+        ),
         (
             |plan| plan.links[0].forward.loss = 2.0,
             "links[0]: link: loss",

@@ -292,7 +292,7 @@ impl Pcapng {
         };
         let interface = self.interfaces.get(place);
         let interface = interface.ok_or(Stop::Damaged(
-            "a packet names an interface that the file does not describe",
+            "a packet names an interface that its section does not describe",
         ))?;
         let room = (body.len() - head) as u32;
         let (captured, original) = match kind {

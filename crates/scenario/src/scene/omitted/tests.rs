@@ -134,14 +134,14 @@ fn a_flow_that_may_be_over_before_anything_counts_is_refused() {
         r#"duration = "3s", at_most = "2s""#,
     ] {
         let why = two_flows(omitting, other).unwrap_err();
-        assert!(why.contains("other may be over before"), "{other}: {why}");
+        assert!(why.contains("other may end before"), "{other}: {why}");
         assert!(why.contains("2 s after"), "{other}: {why}");
     }
     let why = two_flows(
         r#"duration = "4s", omit = "1s", at_most = "1s""#,
         r#"duration = "4s""#,
     );
-    assert!(why.unwrap_err().contains("one may be over before"));
+    assert!(why.unwrap_err().contains("one may end before"));
     assert!(two_flows(omitting, r#"duration = "2001ms""#).is_ok());
 }
 
