@@ -83,7 +83,30 @@ pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
         }
         slot += lever.ample.len();
     }
-    Ok(best)
+    down_to_caps(search, best, enough)
+}
+
+/// Lowers each buffer of `best` to the cap on buffers that `best` also sets, if the cap is smaller.
+/// The amounts are searched one after another, so the search may reduce a cap below its buffer.
+fn down_to_caps(search: &Search<'_>, best: Gain, enough: Enough) -> Result<Gain, TwinFailure> {
+    let mut changes = best.changes.clone();
+    for buffer in &mut changes {
+        let size_of = |change: &Change| change.to.parse::<u64>().ok();
+        let of_cap = format!("{}_limit", buffer.set);
+        let cap = best.changes.iter().find(|change| change.set == of_cap);
+        if let Some(cap) = cap
+            && size_of(cap) < size_of(buffer)
+        {
+            buffer.to.clone_from(&cap.to);
+        }
+    }
+    if changes == best.changes {
+        return Ok(best);
+    }
+    match sufficient(search, &best, &changes, enough)? {
+        Probe::Enough(gain) => Ok(*gain),
+        Probe::Less(_) => Ok(best),
+    }
 }
 
 /// Returns `best` with autotuning in place of each fixed buffer size that the system can tune, if

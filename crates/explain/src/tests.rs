@@ -436,6 +436,23 @@ fn two_windows_of_one_size_are_named_together() {
     assert_eq!(found.advice.len(), 2, "{:?}", found.advice);
 }
 
+/// Each amount is searched alone. A cap below the buffer that it caps would make the rest of the
+/// advised buffer useless.
+#[test]
+fn an_advised_buffer_is_no_larger_than_its_advised_cap() {
+    let found = explained(
+        "far.tcp.receive_buffer = 8K\nfar.tcp.receive_buffer_limit = 8K\nfar.tcp.initial_receive_window = 2\npath.rate = 1gbit\npath.delay = 20ms",
+    );
+    let advised = |knob: &str| {
+        let change = found.advice.iter().find(|change| change.set == knob);
+        let change = change.unwrap_or_else(|| panic!("{knob}: {:?}", found.advice));
+        change.to.parse::<u64>().expect("a number of bytes")
+    };
+    let buffer = advised("far.tcp.receive_buffer");
+    let cap = advised("far.tcp.receive_buffer_limit");
+    assert!(buffer <= cap, "{:?}", found.advice);
+}
+
 /// Each round of slow start waits for its ACKs. Several connections hide that wait; no setting of
 /// the hosts hides it.
 #[test]
