@@ -252,7 +252,7 @@ fn a_packet_socket_is_a_host_on_the_wire_of_an_interface() {
                 "{missing}"
             );
             let down = open(&options("packet:fpwire0")).expect("it is refused");
-            assert!(down.contains("ip link set up"), "{down}");
+            assert!(down.contains("ip link set fpwire0 up"), "{down}");
             ip("link set fpwire0 up");
             ip("link set fpwire1 up");
             let start = |options: &DeviceOptions, host: u8| {
