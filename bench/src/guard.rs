@@ -116,7 +116,7 @@ pub fn check() -> Result<()> {
             .with_context(|| format!("the figure for {name} is not a number"))?;
         let counted = callgrind::instructions(StackName::Fullpipe, case)?;
         println!(
-            "{name}: {counted:.0} instructions for one {}, {:+.1} % of the committed {figure:.0}",
+            "{name}: {counted:.0} instructions for one {}; committed: {figure:.0} ({:+.1} %)",
             case.unit(),
             percent_over(figure, counted)
         );

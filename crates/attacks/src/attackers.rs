@@ -22,8 +22,8 @@ pub const PORT: u16 = 2_000;
 /// The window of a scripted peer.
 pub const WINDOW: u16 = 60_000;
 
-/// An attacker: a function that is called at each step with the step's number. A step takes 1 ms, or
-/// 50 ms in the attacks that occupy memory.
+/// An attacker: a function that is called at each step with the step's number. A step takes 1 ms,
+/// or 50 ms in the attacks that occupy memory.
 pub type Attacker = Box<dyn FnMut(&mut Arena, u32)>;
 
 /// An unused address.
@@ -106,7 +106,7 @@ pub fn forged_cookies() -> Attacker {
     })
 }
 
-/// SACK blocks of a peer that reads the host's payload in the smallest segments.
+/// SACK blocks of a peer that announces an MSS of 1 byte and receives payload from the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SackReport {
     /// SACKs every other received byte, four in each ACK, again and again. The ACK number does not
@@ -126,7 +126,7 @@ pub enum SackReport {
 /// the peer increases the ACK number by two. Only `OneMore` and `AllSpurious` use this distance.
 const BACKLOG: u32 = 1_000;
 
-/// A peer that reads the host's payload in the smallest segments and SACKs single bytes.
+/// A peer that announces an MSS of 1 byte, receives payload from the host, and SACKs single bytes.
 pub fn sack_bytes(report: SackReport) -> Attacker {
     let mut scripted: Option<ScriptedPeer> = None;
     let (mut acked, mut next) = (0_u32, 0_u32);

@@ -31,7 +31,8 @@ const HEAD_START: u32 = 500;
 /// Number of the step at which the client connects in an attack that makes the host hold memory.
 /// That step is a minute after the attack begins: 10,000 steps of 1 ms and 1,000 steps of 50 ms.
 const CAMPED: u32 = 11_000;
-/// Number of steps of an attack that does not end by itself.
+/// Number of steps of an attack. An attack that makes the host hold memory has [`CAMPING`] steps
+/// instead.
 const LENGTH: u32 = 2_000;
 /// Number of the first step that lasts [`SLOW_STEP`] instead of [`STEP`]. While the client's
 /// transfers run, every step lasts [`STEP`].

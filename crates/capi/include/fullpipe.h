@@ -594,7 +594,7 @@ enum fp_receive_limit {
 
 /*
  Version of this header. It must equal `fp_version()`, the version of the library, because the
- numbers of knobs and limits may differ between versions.
+ numeric identifiers of knobs and limits may differ between versions.
  */
 #define FP_VERSION 100
 
@@ -1223,7 +1223,7 @@ int32_t fp_fini(struct fp_stack *stack);
 int32_t fp_turn(struct fp_stack *stack, uint64_t now_us);
 
 /*
- Writes the time at which the next turn is due to `at_us`; FP_FOREVER if no turn is due before a
+ Writes to `at_us` the time at which the next turn is due; FP_FOREVER if no turn is due before a
  frame arrives or another function is called. A time in the past means that a turn is due now.
  Returns 0 or an error number.
  */

@@ -28,13 +28,14 @@ use crate::{
 mod tests;
 
 /// Version of this header. It must equal `fp_version()`, the version of the library, because the
-/// numbers of knobs and limits may differ between versions.
+/// numeric identifiers of knobs and limits may differ between versions.
 pub const FP_VERSION: u32 = 100;
 
 /// Alignment of an arena in bytes.
 pub const FP_ARENA_ALIGN: usize = 16;
 
-/// A flag of `fp_turn`: the turn's budget of work was used up or a timer is due; call again at once.
+/// A flag of `fp_turn`: the turn's budget of work was used up or a timer is due; call again at
+/// once.
 pub const FP_TURN_MORE_WORK: i32 = 1;
 /// A flag of `fp_turn`: the device was full; call again when the device has sent a frame.
 pub const FP_TURN_DEVICE_FULL: i32 = 2;
@@ -66,8 +67,9 @@ pub extern "C" fn fp_version() -> u32 {
 }
 
 /// Creates a stack in `len` bytes at `arena`, which must be aligned to FP_ARENA_ALIGN and have at
-/// least `fp_needed(config)` bytes. The arena belongs to the stack until `fp_fini`; nothing has to be
-/// freed. `host` may be NULL. `secret` has 16 bytes that peers do not know, different at each start.
+/// least `fp_needed(config)` bytes. The arena belongs to the stack until `fp_fini`; nothing has to
+/// be freed. `host` may be NULL. `secret` has 16 bytes that peers do not know, different at each
+/// start.
 ///
 /// Returns 0 and writes the stack to `stack`, or an error number: -FP_ENOMEM if the arena is too
 /// small, -FP_EFAULT for a null or misaligned pointer or a missing callback, -FP_ERANGE and
@@ -194,7 +196,7 @@ pub unsafe extern "C" fn fp_turn(stack: *mut FpStack, now_us: u64) -> i32 {
     returned(turned())
 }
 
-/// Writes the time at which the next turn is due to `at_us`; FP_FOREVER if no turn is due before a
+/// Writes to `at_us` the time at which the next turn is due; FP_FOREVER if no turn is due before a
 /// frame arrives or another function is called. A time in the past means that a turn is due now.
 /// Returns 0 or an error number.
 #[unsafe(no_mangle)]

@@ -10,7 +10,7 @@
 //! | the collection, with the whole result of one connection | `connections` |
 //! | the collection and one connection as tables | `tables` |
 //! | the twin of one connection, with its verdict | `twin` |
-//! | one connection as the run of an experiment, for a page | `run_facts` |
+//! | one connection, presented on a page like the run of an experiment | `run_facts` |
 #![forbid(unsafe_code)]
 
 mod connections;

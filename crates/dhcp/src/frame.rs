@@ -63,8 +63,8 @@ fn datagram(packet: &[u8], checksum_verified: bool) -> Option<&[u8]> {
     is_intact.then_some(message)
 }
 
-/// Returns a frame with `message` from port 68 to port 67. `stations` and `ends` are the MAC and IP
-/// addresses of this host and of the receiver.
+/// Returns a frame with `message` from port 68 to port 67. `stations` is the MAC address of this
+/// host and that of the receiver. `src` and `dst` are their IP addresses.
 pub(crate) fn with_message(
     stations: (MacAddress, MacAddress),
     (src, dst): (Ipv4Addr, Ipv4Addr),

@@ -45,9 +45,10 @@ pub enum Rejection {
 pub(crate) enum Reading {
     /// Addresses, and the seconds for which they are valid.
     Addresses(Vec<IpAddr>, u32),
-    /// The name does not exist, and the seconds for which this outcome is valid.
+    /// The name does not exist. The value is the time, in seconds, for which this answer is valid.
     NoSuchName(u32),
-    /// The name has no address of the family, and the seconds for which this outcome is valid.
+    /// The name has no address of the family. The value is the time, in seconds, for which this
+    /// answer is valid.
     NoAddress(u32),
     /// The answer has aliases and no address: the name at the end of the chain of aliases, the
     /// number of aliases so far, and the seconds for which the aliases are valid.

@@ -46,8 +46,8 @@ const MOST_BYTES: u64 = 4_000 * 1_448;
 /// A part of the transfer is large enough if it predicts the goodput of the whole with at most this
 /// error, as a share.
 const CUT_ERROR: f64 = 0.05;
-/// If no part predicts the goodput, a transfer of at most this many events is run whole, although a
-/// change may multiply the events.
+/// If no part predicts the goodput, a transfer of at most this many events is run whole. This
+/// holds even though a run with a change may take many times as many events.
 const SHORT: f64 = 2_000.0;
 /// If the budget allows no larger part, a part is accepted with at most this error, as a share.
 const MOST_ERROR: f64 = 0.1;

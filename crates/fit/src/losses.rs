@@ -12,8 +12,8 @@ use crate::{
     plan::{Basis, Plan, micros_value},
 };
 
-/// The queue counts as full at a loss if one of the last four round trips exceeds the smallest one
-/// by at least this share of the longest wait.
+/// The queue counts as full at a loss if one of the last four round trips before the loss exceeds
+/// the smallest round trip of the connection by at least this share of the [`longest_wait`].
 const FULL: f64 = 0.5;
 /// Shortest wait that shows a queue, in transmission times of full frames.
 const QUEUE_FRAMES: f64 = 4.0;
@@ -23,7 +23,8 @@ const QUEUE_TRIPS: f64 = 0.05;
 const NEAR: u64 = 3;
 /// Losses count as bursts if the average burst has at least this many losses.
 const BURST: f64 = 1.5;
-/// A silence counts as an outage if it takes at least this share of the lifetime.
+/// A silence (a time without ACKs of new payload) contains an outage only if the silence lasts at
+/// least this share of the lifetime.
 const OUTAGE: f64 = 0.1;
 
 /// Longest wait in the path: the 99th percentile of the round trips minus the smallest round trip.
@@ -161,9 +162,10 @@ fn rates(plan: &mut Plan, evidence: &Evidence<'_>, mut starts: Vec<u64>) {
     }
 }
 
-/// Begin and end of the longest silence around the longest timeout: from the last new ACK before
-/// the silence to 1 ms after the last segment that did not arrive. Returns `None` if the silence is
-/// shorter than [`OUTAGE`].
+/// Begin and end of the outage. The silence is the longest time between two ACKs of new payload
+/// that overlaps the longest timeout. The outage begins with the silence, and ends 1 ms after the
+/// last segment in the silence that did not arrive. Returns `None` if there was no timeout, if the
+/// silence was shorter than [`OUTAGE`], or if no segment was lost in the silence.
 fn outage(evidence: &Evidence<'_>) -> Option<(u64, u64)> {
     let episodes = evidence.observed.episodes.iter();
     let timeouts = episodes.filter(|one| one.kind == EpisodeKind::Timeout);

@@ -20,8 +20,8 @@ const SMALL: f64 = 0.7;
 const PAUSE: f64 = 0.5;
 /// Shortest pause that counts, in round trips.
 const TRIPS: u64 = 5;
-/// The reader had read nearly everything when a window was at least this share of the largest
-/// window. A pause begins after the last such window.
+/// A window of at least this share of the largest one shows that the reader had then read nearly
+/// everything. A pause begins after the last such window.
 const OPEN: f64 = 0.9;
 
 /// Adds the values of the reader to `plan`.

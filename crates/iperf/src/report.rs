@@ -52,7 +52,8 @@ pub struct Report {
     pub peer: SocketAddr,
     /// Counts of this end.
     pub span: Span,
-    /// Counts of the UDP server, as the server reported them to its client; otherwise `None`.
+    /// Counts of the UDP server, as the server reported them to this client. `None` if this end is
+    /// a server, if the test uses TCP, or if the server did not report.
     pub at_peer: Option<Span>,
     /// Limits of the connection; `None` for UDP.
     pub limits: Option<Limits>,

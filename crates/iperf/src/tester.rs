@@ -51,9 +51,10 @@ pub struct TestPlan {
     /// A TCP client announces its test in a header. A reversed test always has a header.
     ///
     /// Without a header, more packet memory is left for sending. The stock server answers a header
-    /// with 28 bytes. Once the client has received these bytes, its receive window takes half of a
-    /// pool of 36 blocks of 196 bytes. The iperf of NuttX sends no header either. The stock server
-    /// does not count the first four bytes of a test without a header.
+    /// with 28 bytes. A connection that has received payload may reserve half of the free blocks
+    /// for its receive window (`tcp.window_share`). In a pool of 36 blocks of 196 bytes, the client
+    /// then reserves 17 blocks, and cannot use them for sending. The iperf of NuttX sends no header
+    /// either. The stock server does not count the first four bytes of a test without a header.
     pub sends_header: bool,
 }
 

@@ -19,8 +19,8 @@ pub struct Figure {
     pub name: &'static str,
     /// Value of the figure, a share or a number.
     pub value: f64,
-    /// Number of things that `value` counts or is a share of: worlds, predictions, pieces of
-    /// advice, or levers (changes) that were said not to help.
+    /// Number of items that were examined to find `value`: worlds, predictions, pieces of advice,
+    /// or levers (changes) that were said not to help.
     pub of: usize,
     /// Threshold.
     pub limit: f64,

@@ -101,7 +101,8 @@ impl Truth {
     }
 
     /// The changes of these levers together: first with ample values, then with twice the present
-    /// values. An ample value is too large to be the limit, or is the other value of a rule. A
+    /// values. The ample value of an amount is too large to be the limit. If a setting takes one of
+    /// several named values, the ample value is the named value to which the lever changes it. A
     /// lever that cannot be doubled has its ample value both times. `None` if a name is not the
     /// name of a lever.
     pub fn changes(&self, names: &[String]) -> Option<[Vec<Change>; 2]> {

@@ -1,12 +1,12 @@
 //! A report as text: a table, or a record of a few lines for each row (scenario).
 //!
-//! Rule: only deviations and rounding are computed here. A table is chosen before there are
-//! results, so that each row can be printed as soon as it has run. A table is printed if the
-//! terminal is wide enough for every label and number. A table that shows neither a sweep nor
-//! chosen quantities also needs a terminal of at least [`WIDE`] characters. Without a table, each
-//! row is printed as a record. With a table, a row is printed as a record if one of its results is
-//! longer than its column. The verdicts of a sweep are not printed here, because they would be too
-//! many.
+//! Rule: the results come from the report. Only their deviations from published figures are
+//! computed here, and numbers are rounded for display. A table is chosen before there are results,
+//! so that each row can be printed as soon as it has run. A table is printed if the terminal is
+//! wide enough for every label and number. A table that shows neither a sweep nor chosen quantities
+//! also needs a terminal of at least [`WIDE`] characters. Without a table, each row is printed as a
+//! record. With a table, a row is printed as a record if one of its results is longer than its
+//! column. The verdicts of a sweep are not printed here, because they would be too many.
 
 mod columns;
 mod record;

@@ -111,10 +111,11 @@ fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
     // On a radio, add the time of the medium accesses. Data and ACKs share the air, and one ACK
     // acknowledges two segments. Each pair of segments therefore takes three accesses. The sender
     // always has a segment to send; the receiver contends only while an ACK waits. Each end wins
-    // half of the contentions. On average a pair of segments therefore has two accesses with a
-    // contention (the segment wins the first, the ACK wins the second) and one access without a
-    // contention. The backoff of a contended access is the shorter of two random backoffs, on
-    // average a third of the longest backoff.
+    // half of the contentions, so an ACK takes part in two contentions on average: a segment wins
+    // one of them, and the ACK wins the other. On average, two of the three accesses are therefore
+    // contended, and one is not. The backoff of a contended access is the shorter of two random
+    // backoffs. Its mean is a third of the longest backoff. The mean backoff of the other access is
+    // half of the longest backoff.
     let air = link.radio.map_or(0.0, |radio| {
         let backoff_us = radio.backoff_us as f64 * (2.0 / 3.0 + 1.0 / 2.0) / 2.0;
         (radio.access_us as f64 * 1.5 + backoff_us) / 1e6 + bits_s(link, ack_bits) / 2.0

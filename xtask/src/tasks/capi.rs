@@ -1,8 +1,10 @@
-//! `cargo xtask capi`: the C header and library, and two tests of them: the program of the uNet3
-//! document, and random calls with wrong arguments.
+//! `cargo xtask capi`: the C header and library, and two tests of them. One test compiles and runs
+//! the C program from a document about the TCP/IP stack uNet3; the user passes this document with
+//! `--unet3`. The other test makes random calls with wrong arguments.
 //!
 //! The one rule: `fullpipe.h` is generated: by cbindgen from `crates/capi/src`, and from the tables
-//! of knobs (settings) and limits. It is committed, and `cargo xtask tidy` fails if it is out of date.
+//! of knobs (settings) and limits. It is committed, and `cargo xtask tidy` fails if it is out of
+//! date.
 
 mod install;
 mod unet3;

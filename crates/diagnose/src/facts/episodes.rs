@@ -96,7 +96,7 @@ impl Episodes {
     }
 }
 
-/// Builds the episodes of an end from its records.
+/// Builds the episodes of one endpoint of a connection from the records of this endpoint.
 #[derive(Debug, Default)]
 pub struct EpisodeLog {
     episodes: Episodes,
@@ -106,7 +106,7 @@ pub struct EpisodeLog {
 }
 
 impl EpisodeLog {
-    /// Reads the next record of the end.
+    /// Reads the next record of the endpoint.
     pub fn record(&mut self, at_ns: u64, event: TraceEvent) {
         match event {
             TraceEvent::Timeout(in_a_row) => {

@@ -93,9 +93,10 @@ pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let Some(before_mbps) = before_mbps else {
         return Ok(Vec::new());
     };
-    // Explain the twin at only one of the three places. The quotient changes the place between
-    // successive cases of one construction. The remainder changes the place between the
-    // constructions of successive numbers.
+    // Explain the twin at only one of the three places. The remainder selects the construction
+    // (`Family`) of the case. Successive cases of the same construction differ by 1 in the
+    // quotient, so the place changes. Successive constructions differ by 1 in the remainder, so the
+    // place changes, too.
     let round = number / Family::ALL.len() as u64 + number % Family::ALL.len() as u64;
     let mut all = Vec::new();
     for (place, view) in View::ALL.into_iter().enumerate() {
@@ -174,7 +175,7 @@ fn judged(
 }
 
 /// Runs the captured transfer again with the advice. Returns `None` if there is no advice, or if
-/// the transfer refuses its settings.
+/// the advised settings cannot be applied to the captured transfer.
 fn advice(
     case: &Case,
     explained: &Explanation,
@@ -249,11 +250,12 @@ impl fmt::Display for JudgedTwin {
             let changes: Vec<_> = changes.map(|at| format!("{}={}", at.set, at.to)).collect();
             write!(
                 f,
-                "; {}: {:.2} Mbit/s, predicted {:.2}, then {:.2} ({:+.1} %)",
+                "; {}: {:.2} Mbit/s without the advice, {:.2} with it; predicted with it: {:.2} \
+                 (prediction error {:+.1} %)",
                 changes.join(" "),
                 advice.before_mbps,
-                advice.predicted_mbps,
                 advice.after_mbps,
+                advice.predicted_mbps,
                 advice.error() * 100.0
             )?;
         }

@@ -98,7 +98,7 @@ impl Pool {
         self.grid.size()
     }
 
-    /// The grid of blocks under every stream.
+    /// Returns the grid that divides the offsets of every stream into blocks.
     pub(crate) fn grid(&self) -> Grid {
         self.grid
     }
@@ -266,8 +266,9 @@ impl Pool {
 
     /// Promises `blocks` more to receivers, all or none, for a stream that does not exist
     /// yet. `for_cell` says that the window of this stream will be at most a cell. Blocks [kept for
-    /// answers](Self::kept_for_answers) stay free. Returns true if the blocks were promised; the
-    /// caller must then call [`take_back`](Self::take_back).
+    /// answers](Self::kept_for_answers) stay free. Returns true if the blocks were promised. In
+    /// this case, the caller must later end the promise with [`take_back`](Self::take_back), also
+    /// if the stream is never created.
     pub fn set_aside(&mut self, blocks: u32, for_cell: bool) -> bool {
         let had = blocks.saturating_add(self.kept_for_answers()) <= self.room(Holder::Receive);
         if had {

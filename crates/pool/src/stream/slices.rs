@@ -58,8 +58,8 @@ impl Slices<'_> {
 }
 
 impl Stream {
-    /// The bytes of `range`, block by block. The bytes of a hole, which were not written, have the
-    /// values that they had before in their blocks.
+    /// The bytes of `range`, block by block. A hole is a part of the range that was not written.
+    /// Its bytes are the previous content of the blocks.
     ///
     /// # Panics
     /// Panics if the range is not inside `start..end`.

@@ -1,7 +1,8 @@
 //! Other systems' names for fields of devices and workloads.
 //!
-//! Rule: a name means one setting of a host or of every flow. Names for knobs (settings of the
-//! stack) are in the stack's own table (`presets::alias`).
+//! Rule: each name stands for exactly one field. The field belongs to a host, or to the workload; a
+//! field of the workload holds for every flow. Names for knobs (settings of the stack) are in the
+//! stack's own table (`presets::alias`).
 
 use fullpipe::presets::alias::SetBy;
 
@@ -44,14 +45,14 @@ pub const OTHER_NAMES: &[OtherName] = &[
         "ETH1_RXDESC_CNT",
         "device.rx_descriptors",
         SetBy::Define,
-        "Frames that wait in the receive ring for the stack before more are lost.",
+        "Frames that fit into the receive ring; frames that arrive while it is full are lost.",
     ),
     row(
         "unet3",
         "ETH1_TXDESC_CNT",
         "device_queue",
         SetBy::Define,
-        "Frames that wait in the device for the link before the device refuses more.",
+        "Frames that fit into the transmit ring; the device refuses frames while it is full.",
     ),
     row(
         "netburner",

@@ -1,10 +1,10 @@
 //! Checks that segments keep to the pacing rate.
 //!
-//! Rule: in any period, a sender may send the bytes that the pacing rate allows and one quantum
-//! (the bytes of a millisecond at the rate, and at least two segments). Each time the sender starts
-//! with nothing in flight, it may send ten more segments unpaced. Each tail loss probe is one more
-//! unpaced segment, because the probe leaves when its timer ends (RFC 8985 §7.3). If the rate
-//! changed since the last payload, the higher rate counts.
+//! Rule: in any period, a sender may send the bytes that the pacing rate allows, plus one quantum.
+//! The quantum is the larger of two amounts: the bytes of one millisecond at the rate, and two
+//! segments. Each time the sender starts with nothing in flight, it may send ten more segments
+//! unpaced. Each tail loss probe is one more unpaced segment, because the probe leaves when its
+//! timer ends (RFC 8985 §7.3). If the rate changed since the last payload, the higher rate counts.
 
 use fullpipe_pool::{Duration, Instant};
 

@@ -92,9 +92,9 @@ impl Connection {
             .min(self.cwnd_room())
     }
 
-    /// Returns true if only new payload is due. Each segment of the burst then takes its length
-    /// from the room that the bounds (receive window, congestion window, `tcp.unacknowledged`)
-    /// leave, and changes nothing else. The segment size stays the same.
+    /// Returns true if only new payload is due. A segment of the burst then changes only the room
+    /// that the bounds (receive window, congestion window, `tcp.unacknowledged`) leave: it reduces
+    /// this room by its length. The segment size stays the same.
     fn is_steady(&self) -> bool {
         self.recovery.phase() == RecoveryPhase::Open
             && self.recovery.board().lost() == 0
@@ -147,8 +147,8 @@ impl Connection {
         Some(&burst.segment)
     }
 
-    /// Counts and records the last segment of a burst, as `on_sent` does for a segment of
-    /// new payload that leaves while payload is in flight.
+    /// Counts and records the most recently sent segment of a burst, as `on_sent` does for a
+    /// segment of new payload that is sent while payload is in flight.
     fn account_burst(&mut self, burst: &Burst, env: &mut Env<'_>) {
         let segment = &burst.segment;
         let len = segment.payload_len();

@@ -1,13 +1,18 @@
 //! Detection of spurious recoveries: Eifel (RFC 3522, RFC 4015), DSACK (RFC 3708), and the
-//! conclusions of F-RTO (RFC 5682). Step 2b of F-RTO is in the parent module. RFC 5682 decides only
-//! at the second ACK. This stack decides at the first ACK if that ACK covers an original that no
-//! SACK block reported. SACK blocks report what arrives beyond a hole, so this original arrived
-//! after the timeout. After a real loss whose ACKs were also lost, this undo is wrong, and RACK
-//! then finds the loss again.
+//! conclusions of F-RTO (RFC 5682). Step 2b of F-RTO is in the parent module.
 //!
-//! Rule: a recovery was spurious if the originals of everything that it retransmitted had
-//! arrived, or if the segment that fills the first hole left before its retransmission.
-//! The caller restores the state.
+//! RFC 5682 finds that a timeout was spurious only at the second ACK after the timeout. This stack
+//! finds it at the first ACK, if this ACK covers a segment that was not retransmitted and that no
+//! earlier SACK block reported. The stack concludes that this segment arrived after the timeout:
+//! had it arrived before, beyond a hole, a SACK block would have reported it. The conclusion is
+//! wrong if the segment arrived before the timeout and the ACK with its SACK block was lost. In
+//! this case, RACK detects the remaining losses again after the undo.
+//!
+//! Rule: a recovery was spurious in each of three cases. The peer received the originals of all
+//! segments that the recovery retransmitted. The ACK that advances `snd_una` echoes a timestamp
+//! from before the first retransmission, so the original filled the first hole. F-RTO concludes
+//! that a segment that was not retransmitted arrived after the timeout. The caller restores the
+//! state.
 
 use fullpipe_pool::Instant;
 

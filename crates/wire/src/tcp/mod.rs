@@ -187,7 +187,8 @@ pub fn clear_varying(header: &mut [u8]) {
 /// Checks the checksum of a whole segment, header and payload.
 ///
 /// # Errors
-/// Returns `Truncated` below 20 bytes, `BadChecksum`.
+/// Returns `Truncated` if `segment` is shorter than 20 bytes, and `BadChecksum` if the checksum is
+/// wrong.
 pub fn verify_checksum(segment: &[u8], src: IpAddr, dst: IpAddr) -> Result<(), WireError> {
     if segment.len() < TcpHeader::LEN {
         return Err(WireError::Truncated);

@@ -1,8 +1,8 @@
-//! `cargo xtask footprint`: flash and RAM of the stack on a microcontroller, part by part.
+//! `cargo xtask footprint`: flash and RAM of the TCP/IP stack on a microcontroller, part by part.
 //!
-//! The one rule: every figure is measured. Flash is counted in a linked program, RAM is the size of
-//! a stack that was built, and the depth of the call stack is measured while the program runs in an
-//! emulator.
+//! The one rule: every figure is measured. Flash is counted in a linked program. RAM is the size of
+//! a TCP/IP stack that was built. The depth of the call stack is measured while the program runs in
+//! an emulator.
 //!
 //! The programs are in `xtask/footprint`, a workspace of its own.
 
