@@ -604,7 +604,8 @@ enum fp_receive_limit {
 #define FP_ARENA_ALIGN 16
 
 /*
- A flag of `fp_turn`: the turn's budget of work was used up or a timer is due; call again at once.
+ A flag of `fp_turn`: the turn's budget of work was used up or a timer is due; call again at
+ once.
  */
 #define FP_TURN_MORE_WORK 1
 
@@ -1190,8 +1191,9 @@ uint32_t fp_version(void);
 
 /*
  Creates a stack in `len` bytes at `arena`, which must be aligned to FP_ARENA_ALIGN and have at
- least `fp_needed(config)` bytes. The arena belongs to the stack until `fp_fini`; nothing has to be
- freed. `host` may be NULL. `secret` has 16 bytes that peers do not know, different at each start.
+ least `fp_needed(config)` bytes. The arena belongs to the stack until `fp_fini`; nothing has to
+ be freed. `host` may be NULL. `secret` has 16 bytes that peers do not know, different at each
+ start.
 
  Returns 0 and writes the stack to `stack`, or an error number: -FP_ENOMEM if the arena is too
  small, -FP_EFAULT for a null or misaligned pointer or a missing callback, -FP_ERANGE and
