@@ -95,7 +95,8 @@ fn down_to_caps(search: &Search<'_>, best: Gain, enough: Enough) -> Result<Gain,
         let of_cap = format!("{}_limit", buffer.set);
         let cap = best.changes.iter().find(|change| change.set == of_cap);
         if let Some(cap) = cap
-            && size_of(cap) < size_of(buffer)
+            && let Some((most, size)) = size_of(cap).zip(size_of(buffer))
+            && most < size
         {
             buffer.to.clone_from(&cap.to);
         }

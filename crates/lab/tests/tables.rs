@@ -3,7 +3,7 @@
 //! Rule: each experiment runs once. All tests use its report: they check the committed table, the
 //! page made of several reports, and the required figures. The runs take minutes without
 //! optimisation, so `cargo xtask test` runs them optimised, in a separate step. To accept a change:
-//! `UPDATE_SNAPSHOTS=1 cargo test --release -p fullpipe-lab --test tables -- --ignored`.
+//! `UPDATE_SNAPSHOTS=1 cargo test --profile tested -p fullpipe-lab --test tables -- --ignored`.
 
 mod widths;
 

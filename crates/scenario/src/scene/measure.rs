@@ -281,7 +281,8 @@ pub struct Carried<'a> {
     pub plan: &'a FlowPlan,
     /// Bytes of payload that arrived.
     pub payload: u64,
-    /// Goodput between `from` and `to`, in Mbit/s.
+    /// Goodput in Mbit/s. If the row excludes its beginning, the time since the last read before
+    /// `from` also counts (`Omitted::from`).
     pub goodput_mbps: f64,
     /// Start of the measurement.
     pub from: Instant,
@@ -290,8 +291,8 @@ pub struct Carried<'a> {
 }
 
 impl Carried<'_> {
-    /// Goodput of `all` together in Mbit/s, over the time from the first start to the last end. A
-    /// sum of the goodputs would be too large, because connections may send one after another.
+    /// Returns the goodput of `all` together in Mbit/s, over the time from the first start to the
+    /// last end. A sum of the goodputs would be too large if connections send one after another.
     fn goodput_mbps(all: &[&Self]) -> f64 {
         let carried = |one: &&Self| one.goodput_mbps * (one.to - one.from).as_secs_f64();
         let from = all.iter().map(|one| one.from).min();

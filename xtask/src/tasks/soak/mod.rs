@@ -30,8 +30,8 @@ use xtask::repository;
 ///
 /// World N is drawn from seed N: the same network, knobs and traffic every time,
 /// until the code that draws worlds changes. A world that fails is written to a file
-/// in crates/sim/worlds, to be committed. Worlds run on all cores, in an optimised build
-/// with debug assertions and overflow checks.
+/// in crates/sim/worlds, to be committed. Worlds run on all cores, with debug assertions
+/// and overflow checks; the stack and the simulator are optimised.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
