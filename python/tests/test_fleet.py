@@ -219,7 +219,7 @@ def test_a_task_that_kills_its_worker_is_an_error_and_the_others_are_done(
     )
     assert sorted(done) == sorted(sources)
     (error,) = table(tmp_path / "out", "errors").to_pylist()
-    assert error["source"] == sources[3] and "worker died" in error["error"]
+    assert error["source"] == sources[3] and "the worker of this task died" in error["error"]
     assert error["error"] == done[sources[3]]
     assert table(tmp_path / "out", "connections").num_rows == 3
 

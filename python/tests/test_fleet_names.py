@@ -92,7 +92,7 @@ def test_the_command_refuses_wrong_numbers_and_writes_the_time_left(
         with pytest.raises(SystemExit) as ended:
             main(wrong)
         assert ended.value.code == 2
-        assert "expected a number, 0 or more" in capsys.readouterr().err
+        assert "expected a whole number, 0 or more" in capsys.readouterr().err
     with pytest.raises(fullpipe.SettingError, match="pages"):
         fleet.report("x", pages=-1)
     tell = progress_line()
