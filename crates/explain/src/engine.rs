@@ -99,7 +99,7 @@ pub fn explain_played(
     progress: &Progress<'_>,
 ) -> Result<Explanation, TwinFailure> {
     let work = Arc::new(Work::of_row(played.steps, progress));
-    let measured = played.measured.first_flow_mbps();
+    let measured = played.measured.first_flow_mbps(setup.flow());
     let mut part = part(setup, played, work.budget());
     let mut twin = Twin::of(setup, seed, part, Arc::clone(&work))?;
     let foretold = loop {
@@ -191,7 +191,7 @@ fn untold(
 ) -> Result<Explanation, TwinFailure> {
     let search = search_of(setup, twin, None)?;
     let found = without_advice(setup, played, &search, &Found::default());
-    let limited_by = wording::untold(setup, mbps, played.measured.first_flow_mbps());
+    let limited_by = wording::untold(setup, mbps, played.measured.first_flow_mbps(setup.flow()));
     Ok(Explanation {
         limit: Cause::UNKNOWN,
         parts: VerdictParts {
@@ -293,7 +293,7 @@ fn prediction(
     advised: &[Change],
     (seeds, gain): (usize, &Gain),
 ) -> Result<Option<Predicted>, TwinFailure> {
-    let measured = played.measured.first_flow_mbps();
+    let measured = played.measured.first_flow_mbps(setup.flow());
     Ok(match whole(setup, played, &search.twin, part, advised)? {
         // Without randomness, compare with the row's own run, which is the run without the advice.
         Some(whole) if seeds == 1 && whole.mean_mbps() <= measured * (1.0 + WORTH) => None,

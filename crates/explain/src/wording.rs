@@ -143,7 +143,7 @@ fn used_up(setup: &Setup, played: &Played, lever: &Lever) -> String {
     let value = match lever.place {
         Place::Flow => format!(
             "at least 99 % of its datagrams arrive, with a goodput of {}",
-            rate_text(played.measured.first_flow_mbps() * 1e6)
+            rate_text(played.measured.first_flow_mbps(setup.flow()) * 1e6)
         ),
         _ => lever.present.clone().unwrap_or_default(),
     };
@@ -279,7 +279,7 @@ pub fn untold(setup: &Setup, part_mbps: f64, whole_mbps: f64) -> String {
 /// States the predicted result beside the measured one.
 pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
     let measured = &played.measured;
-    let goodput = measured.first_flow_mbps();
+    let goodput = measured.first_flow_mbps(setup.flow());
     let rate = |mbps: f64| rate_text(mbps * 1e6);
     let is_complete = measured.outcome == Outcome::Complete;
     let by_time = match setup.flow().stop {

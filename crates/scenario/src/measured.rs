@@ -341,8 +341,7 @@ impl FullTables {
 pub struct FlowMeasured {
     /// The flow's name.
     pub flow: String,
-    /// Goodput of all connections of the flow together, in Mbit/s: their payload, divided by the time
-    /// from the start of the first to the end of the last of them.
+    /// Goodput of all connections of the flow together.
     pub goodput_mbps: f64,
     /// The flow's share of the goodput of all flows.
     pub share: f64,
@@ -353,11 +352,15 @@ pub struct FlowMeasured {
 }
 
 impl Measured {
-    /// Returns the goodput of the first flow in Mbit/s: the payload of all its connections, divided
-    /// by the time from the start of the first to the end of the last of them.
-    pub fn first_flow_mbps(&self) -> f64 {
-        let first = self.flows.first();
-        first.map_or(self.goodput_mbps, |first| first.goodput_mbps)
+    /// Returns the goodput of the first flow, whose plan is `plan`, in Mbit/s. If there is only one
+    /// flow and it carries a fixed number of bytes, goodput is the payload of all its connections,
+    /// divided by the time until the last of them ended. Otherwise the goodputs of the connections
+    /// are added, each measured while the connection was sending.
+    pub fn first_flow_mbps(&self, plan: &FlowPlan) -> f64 {
+        match (&self.flows[..], &plan.stop) {
+            ([], _) | ([_], Stop::Bytes(_)) => self.goodput_mbps,
+            ([first, ..], _) => first.goodput_mbps,
+        }
     }
 
     /// Returns true if the transfer, whose only flow is `plan`, reached its time limit (`at_most`)

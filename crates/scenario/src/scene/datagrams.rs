@@ -14,7 +14,6 @@ use super::{
     SLICE, Scene,
     activity::Activity,
     ended::over,
-    measure::Carried,
     played::{Played, larger},
 };
 use crate::{
@@ -163,13 +162,7 @@ impl Scene<'_> {
         let goodputs: Vec<_> = ended.iter().map(EndedDatagrams::goodput_mbps).collect();
         let flows: Vec<_> = ended
             .iter()
-            .map(|end| Carried {
-                plan: end.plan,
-                payload: end.arrived.received_bytes,
-                goodput_mbps: end.goodput_mbps(),
-                from: Instant::ZERO + end.plan.start,
-                to: Instant::ZERO + end.plan.start + end.elapsed,
-            })
+            .map(|end| (end.plan, end.goodput_mbps(), end.arrived.received_bytes))
             .collect();
         let refused = self.built.hosts.iter().map(|&host| {
             let mib = &self.built.world.stack(host).counters().mib;

@@ -161,7 +161,8 @@ impl Scene<'_> {
     ) -> Result<Option<Foretold>, WorldFailure> {
         if part.is_whole() || !can_be_cut(self.built.setup) {
             let played = self.play(&|_share| progress())?;
-            return Ok(played.map(whole));
+            let plan = self.built.setup.flow();
+            return Ok(played.map(|played| whole(plan, played)));
         }
         let mut run = Cut::of(self.built.setup, part);
         let end = Instant::ZERO + run.plan.latest_end();
@@ -193,7 +194,7 @@ impl Scene<'_> {
             return Ok(Some(Foretold {
                 looks: run.looks,
                 is_complete: is_complete && !is_broken,
-                ..whole(played)
+                ..whole(run.plan, played)
             }));
         }
         let (mbps, is_complete) = run.goodput(0.5);
@@ -374,9 +375,9 @@ fn half_of(looks: &[Look]) -> usize {
     (before.count() + 1).min(looks.len())
 }
 
-fn whole(played: Played) -> Foretold {
+fn whole(plan: &FlowPlan, played: Played) -> Foretold {
     Foretold {
-        mbps: played.measured.first_flow_mbps(),
+        mbps: played.measured.first_flow_mbps(plan),
         is_complete: played.measured.outcome == Outcome::Complete,
         is_whole: true,
         looks: Vec::new(),

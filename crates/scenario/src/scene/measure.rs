@@ -62,17 +62,7 @@ impl Finished<'_> {
         let goodputs: Vec<_> = ended.iter().map(Ended::goodput_mbps).collect();
         let flows: Vec<_> = ended
             .iter()
-            .map(|end| {
-                let start = Instant::ZERO + end.plan.start;
-                let from = start.max(self.omitted.until);
-                Carried {
-                    plan: end.plan,
-                    payload: end.counted.0,
-                    goodput_mbps: end.goodput_mbps(),
-                    from,
-                    to: from.max(start + end.elapsed),
-                }
-            })
+            .map(|end| (end.plan, end.goodput_mbps(), end.counted.0))
             .collect();
         let mut measured = Measured {
             outcome: ended
@@ -157,30 +147,28 @@ impl Finished<'_> {
     }
 
     /// Returns the results of each flow, if there are several connections or senders of datagrams.
-    /// `carried` has one item for each of them.
-    pub fn flows_measured(&self, carried: &[Carried<'_>]) -> Vec<FlowMeasured> {
-        if carried.len() < 2 {
+    /// `ended` contains, for each connection or sender, its flow, goodput in Mbit/s and payload in
+    /// bytes.
+    pub fn flows_measured(&self, ended: &[(&FlowPlan, f64, u64)]) -> Vec<FlowMeasured> {
+        if ended.len() < 2 {
             return Vec::new();
         }
-        let payload = |of: &[&Carried<'_>]| of.iter().map(|one| one.payload).sum::<u64>() as f64;
-        let all_payload = payload(&carried.iter().collect::<Vec<_>>());
+        let all: f64 = ended.iter().map(|(_, goodput, _)| goodput).sum();
+        let all_bytes: u64 = ended.iter().map(|(.., bytes)| bytes).sum();
         let flow = |plan: &FlowPlan| {
-            let own = carried.iter().filter(|one| one.plan.name == plan.name);
-            let own: Vec<_> = own.collect();
+            let own = ended.iter().filter(|(of, ..)| of.name == plan.name);
+            let bytes: u64 = own.clone().map(|(.., bytes)| bytes).sum();
+            let connections_mbps: Vec<_> = own.map(|(_, goodput, _)| *goodput).collect();
+            let goodput_mbps = connections_mbps.iter().sum();
             FlowMeasured {
                 flow: plan.name.clone(),
-                goodput_mbps: Carried::goodput_mbps(&own),
-                share: 0.0,
-                payload_share: over(payload(&own), all_payload),
-                connections_mbps: own.iter().map(|one| one.goodput_mbps).collect(),
+                goodput_mbps,
+                share: over(goodput_mbps, all),
+                payload_share: over(bytes as f64, all_bytes as f64),
+                connections_mbps,
             }
         };
-        let mut flows: Vec<_> = self.built.setup.flows.iter().map(flow).collect();
-        let all: f64 = flows.iter().map(|flow| flow.goodput_mbps).sum();
-        for flow in &mut flows {
-            flow.share = over(flow.goodput_mbps, all);
-        }
-        flows
+        self.built.setup.flows.iter().map(flow).collect()
     }
 
     /// Returns the account of the path (frames, losses and busy times by link) over `active`, the
@@ -272,34 +260,5 @@ fn add_ends(measured: &mut Measured, ended: &[Ended<'_>]) {
         if let (Stage::Broken(_), Some(at)) = (sender.stage, sender.settled) {
             measured.dropped_s = Some(since_start(at));
         }
-    }
-}
-
-/// What one connection or sender of datagrams carried.
-pub struct Carried<'a> {
-    /// The flow of the connection or sender.
-    pub plan: &'a FlowPlan,
-    /// Bytes of payload that arrived.
-    pub payload: u64,
-    /// Goodput in Mbit/s. If the row excludes its beginning, the time since the last read before
-    /// `from` also counts (`Omitted::from`).
-    pub goodput_mbps: f64,
-    /// Start of the measurement.
-    pub from: Instant,
-    /// End of the measurement.
-    pub to: Instant,
-}
-
-impl Carried<'_> {
-    /// Returns the goodput of `all` together in Mbit/s, over the time from the first start to the
-    /// last end. A sum of the goodputs would be too large if connections send one after another.
-    fn goodput_mbps(all: &[&Self]) -> f64 {
-        let carried = |one: &&Self| one.goodput_mbps * (one.to - one.from).as_secs_f64();
-        let from = all.iter().map(|one| one.from).min();
-        let to = all.iter().map(|one| one.to).max();
-        let secs = from
-            .zip(to)
-            .map_or(0.0, |(from, to)| (to - from).as_secs_f64());
-        over(all.iter().map(carried).sum(), secs)
     }
 }
