@@ -6,6 +6,7 @@
 use std::fmt;
 
 use comfy_table::{Cell, CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
+use fullpipe_explain::Change;
 
 use crate::judged::{Judged, Verdict, engine_seed};
 
@@ -83,10 +84,8 @@ impl<'a> Tally<'a> {
         let mut missed: Vec<f64> = advice().filter_map(|advice| advice.missed).collect();
         missed.sort_by(f64::total_cmp);
         let refuted = self.judged.iter().map(|world| world.answer.refuted.len());
-        let falsely = self
-            .judged
-            .iter()
-            .map(|world| world.false_refutations.len());
+        let judged = self.judged.iter();
+        let falsely = judged.map(|world| world.false_refutations.len());
         let worse = advice().filter(|advice| advice.is_worse).count();
         let figure = |name, value, of, limit| Figure {
             name,
@@ -248,10 +247,8 @@ impl fmt::Display for Judged {
             self.dimensions.join(", "),
             self.verdict
         )?;
-        let set = best
-            .changes
-            .iter()
-            .map(|change| format!("{}={}", change.set, change.to));
+        let text = |change: &Change| format!("{}={}", change.set, change.to);
+        let set = best.changes.iter().map(text);
         writeln!(
             f,
             "  best: {} {} (± {:.1} %) {}",
@@ -276,10 +273,7 @@ impl fmt::Display for Judged {
             )?;
         }
         if let Some(advice) = &self.advice {
-            let set = answer
-                .advice
-                .iter()
-                .map(|change| format!("{}={}", change.set, change.to));
+            let set = answer.advice.iter().map(text);
             let word = if advice.is_worse {
                 ", worse than before"
             } else {

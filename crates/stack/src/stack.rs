@@ -106,6 +106,9 @@ pub struct Stack {
 /// Smallest pool, in bytes, with which a stack allocates the tables that only save time.
 const SMALL_POOL: u64 = 64 << 10;
 
+/// Refusal of a gateway.
+const TWO_FAMILIES: &str = "the gateway and the interface's address must both be IPv4 or both IPv6";
+
 impl Stack {
     /// Creates a stack with the tables and the packet memory of `config`. Afterwards only
     /// [`register_congestion`](Self::register_congestion) allocates.
@@ -154,11 +157,7 @@ impl Stack {
         }
         let mut routes = Routes::new(addresses, config.ip.routes.max(1));
         if let Some(gateway) = gateway {
-            let refused = |_| {
-                ConfigError::Interface(
-                    "the gateway and the interface's address must both be IPv4 or both IPv6",
-                )
-            };
+            let refused = |_| ConfigError::Interface(TWO_FAMILIES);
             routes.set_default(gateway).map_err(refused)?;
         }
         let sizes = &config.stack;

@@ -148,8 +148,7 @@ impl Direction {
             has_push: segment.flags.contains(TcpFlags::PSH),
             has_fin,
         };
-        // Times of sending are uncertain only if something shows that segments waited before the
-        // tap. Otherwise the tap's times are accurate.
+        // The tap's times are accurate unless something shows that segments waited before the tap.
         self.waits.is_blurred = self.view.is_blurred() && self.path_passes_trains(0);
         let is_computed = sent.at < at || self.waits.is_blurred;
         self.waits.is_computed = is_computed;
