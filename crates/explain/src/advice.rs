@@ -63,7 +63,8 @@ impl Advised {
     }
 }
 
-/// Reduces each ample amount of `gain` to the smallest value that gives nearly the same goodput.
+/// Reduces each ample amount of `gain` to the smallest value that gives nearly the same goodput. A
+/// cap on a buffer is not searched if the size of the buffer is: it gets this size.
 ///
 /// # Errors
 /// Returns a violation that a checker of the simulator found.
@@ -75,6 +76,7 @@ pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
     for place in best.places.clone() {
         let lever = &search.levers[place];
         if let Some([present, _]) = lever.range
+            && buffer_of_cap(&best.changes, slot).is_none()
             && let Ok(most) = best.changes[slot].to.parse::<u64>()
         {
             best = smallest_of(search, best, slot, [present, most], enough, hint)?;
@@ -83,30 +85,30 @@ pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
         }
         slot += lever.ample.len();
     }
-    down_to_caps(search, best, enough)
+    lower_caps(&mut best.changes);
+    Ok(best)
 }
 
-/// Lowers each buffer of `best` to the cap on buffers that `best` also sets, if the cap is smaller.
-/// The amounts are searched one after another, so the search may reduce a cap below its buffer.
-fn down_to_caps(search: &Search<'_>, best: Gain, enough: Enough) -> Result<Gain, TwinFailure> {
-    let mut changes = best.changes.clone();
-    for buffer in &mut changes {
-        let size_of = |change: &Change| change.to.parse::<u64>().ok();
-        let of_cap = format!("{}_limit", buffer.set);
-        let cap = best.changes.iter().find(|change| change.set == of_cap);
-        if let Some(cap) = cap
-            && let Some((most, size)) = size_of(cap).zip(size_of(buffer))
-            && most < size
-        {
-            buffer.to.clone_from(&cap.to);
+/// Returns the index of the change to the buffer whose cap the change at `slot` sets; `None` if this
+/// change sets no cap, or `changes` leave the buffer's size as it is.
+fn buffer_of_cap(changes: &[Change], slot: usize) -> Option<usize> {
+    let buffer = changes[slot].set.strip_suffix("_limit")?;
+    changes.iter().position(|change| change.set == buffer)
+}
+
+/// Lowers each cap on a buffer to the size of this buffer, if `changes` set both. No run is needed:
+/// the smaller of the two applies, so the transfer remains the same.
+fn lower_caps(changes: &mut [Change]) {
+    for slot in 0..changes.len() {
+        let Some(buffer) = buffer_of_cap(changes, slot) else {
+            continue;
+        };
+        let sizes = [slot, buffer].map(|at| changes[at].to.parse::<u64>());
+        if let [Ok(cap), Ok(size)] = sizes {
+            let least = cap.min(size).to_string();
+            changes[slot].to.clone_from(&least);
+            changes[buffer].to = least;
         }
-    }
-    if changes == best.changes {
-        return Ok(best);
-    }
-    match sufficient(search, &best, &changes, enough)? {
-        Probe::Enough(gain) => Ok(*gain),
-        Probe::Less(_) => Ok(best),
     }
 }
 
