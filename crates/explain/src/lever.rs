@@ -4,6 +4,8 @@
 //! from the command line. `levers` lists all levers. A value is ample if a larger one would not
 //! help.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use fullpipe_scenario::{
@@ -44,6 +46,13 @@ pub struct Change {
     pub set: String,
     /// New value.
     pub to: String,
+}
+
+impl fmt::Display for Change {
+    /// Writes `SETTING=VALUE`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.set, self.to)
+    }
 }
 
 /// A change that can be tried.

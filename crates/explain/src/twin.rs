@@ -65,7 +65,7 @@ impl fmt::Display for TwinFailure {
         let Self::Violation { changes, failure } = self else {
             return f.write_str("interrupted");
         };
-        let settings = changes.iter().map(|at| format!("{}={}", at.set, at.to));
+        let settings = changes.iter().map(ToString::to_string);
         let settings: Vec<_> = settings.collect();
         match settings.is_empty() {
             true => write!(f, "{failure}"),

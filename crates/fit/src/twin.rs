@@ -325,7 +325,8 @@ impl CaptureTwin {
                 let gain = (predicted.goodput_mbps / own - 1.0) * 100.0;
                 explained.without_advice(format!(
                     "The best settings that were tried gain {gain:.0} %. Advice from a capture \
-                     needs a gain of at least 10 % plus the error of the simulated goodput."
+                     needs a gain of at least {:.0} % plus the error of the simulated goodput.",
+                    WORTH * 100.0
                 ))
             }
             Some(_) | None => explained,

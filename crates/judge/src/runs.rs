@@ -140,9 +140,7 @@ impl Runs {
                 return Ok(None);
             };
             let measured = play(setup, self.seed(seed)).map_err(|failure| {
-                let set = changes
-                    .iter()
-                    .map(|change| format!("--set {}={}", change.set, change.to));
+                let set = changes.iter().map(|change| format!("--set {change}"));
                 Failure(format!("{} {failure}", set.collect::<Vec<_>>().join(" ")))
             })?;
             *self.count.borrow_mut() += 1;

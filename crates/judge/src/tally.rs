@@ -6,7 +6,6 @@
 use std::fmt;
 
 use comfy_table::{Cell, CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
-use fullpipe_explain::Change;
 
 use crate::judged::{Judged, Verdict, engine_seed};
 
@@ -247,8 +246,7 @@ impl fmt::Display for Judged {
             self.dimensions.join(", "),
             self.verdict
         )?;
-        let text = |change: &Change| format!("{}={}", change.set, change.to);
-        let set = best.changes.iter().map(text);
+        let set = best.changes.iter().map(ToString::to_string);
         writeln!(
             f,
             "  best: {} {} (± {:.1} %) {}",
@@ -273,7 +271,7 @@ impl fmt::Display for Judged {
             )?;
         }
         if let Some(advice) = &self.advice {
-            let set = answer.advice.iter().map(text);
+            let set = answer.advice.iter().map(ToString::to_string);
             let word = if advice.is_worse {
                 ", worse than before"
             } else {

@@ -5,7 +5,7 @@ use std::fmt;
 use comfy_table::{Table, presets};
 use fullpipe_fit::frames::View;
 
-use super::twins::{JudgedAdvice, JudgedTwin};
+use super::twins::{JudgedAdvice, JudgedTwin, NEUTRAL};
 
 /// The judged twins, which are printed as a table of their errors and a line about their advice.
 #[derive(Debug)]
@@ -88,8 +88,9 @@ impl fmt::Display for TwinTally<'_> {
         let harmless = advice.iter().filter(|one| one.is_harmless()).count();
         write!(
             f,
-            "Advice: {} captured transfers were run again with the advice of a twin; {harmless} of them kept at least 98 % of their goodput; error of the goodput that the twin predicted: {} at the median, {} at the 90th percentile; {} cases could not be judged",
+            "Advice: {} captured transfers were run again with the advice of a twin; {harmless} of them kept at least {:.0} % of their goodput; error of the goodput that the twin predicted: {} at the median, {} at the 90th percentile; {} cases could not be judged",
             advice.len(),
+            NEUTRAL * 100.0,
             percentile(&errors, 0.5),
             percentile(&errors, 0.9),
             self.broken

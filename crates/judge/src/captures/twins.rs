@@ -26,7 +26,7 @@ use crate::runs::Failure;
 /// Number of runs, each with another seed, of a transfer with the advice.
 const SEEDS: u64 = 3;
 /// Advice is harmless if goodput with it is at least this share of goodput without it.
-const NEUTRAL: f64 = 0.98;
+pub(super) const NEUTRAL: f64 = 0.98;
 
 /// A twin, and its comparison with the captured transfer.
 #[derive(Clone, Debug)]
@@ -247,7 +247,7 @@ impl fmt::Display for JudgedTwin {
         }
         if let Some(advice) = &self.advice {
             let changes = advice.changes.iter();
-            let changes: Vec<_> = changes.map(|at| format!("{}={}", at.set, at.to)).collect();
+            let changes: Vec<_> = changes.map(ToString::to_string).collect();
             write!(
                 f,
                 "; {}: {:.2} Mbit/s without the advice, {:.2} with it; predicted with it: {:.2} \

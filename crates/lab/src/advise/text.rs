@@ -129,10 +129,7 @@ fn described(step: &AdviceStep, number: usize) -> Vec<String> {
     if number == 0 {
         return vec!["unchanged".to_string()];
     }
-    let changes = step.changes.iter();
-    changes
-        .map(|change| format!("{}={}", change.set, change.to))
-        .collect()
+    step.changes.iter().map(ToString::to_string).collect()
 }
 
 /// Columns of the settings: the length of the longest setting, but at most the columns that remain

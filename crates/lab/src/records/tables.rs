@@ -155,7 +155,7 @@ impl Records {
             .text("lever", |(_, lever)| lever.lever.clone())
             .text("changes", |(_, lever)| {
                 let changes = lever.changes.iter();
-                let changes = changes.map(|change| format!("{}={}", change.set, change.to));
+                let changes = changes.map(ToString::to_string);
                 changes.collect::<Vec<_>>().join("; ")
             })
             .decimal("gain_share", |(_, lever)| Some(lever.gain_share))
@@ -220,7 +220,7 @@ fn path_and_value(advised: &Advised) -> String {
     } = advised;
     match change.set.strip_prefix(on.as_str()) {
         Some(rest) if rest.starts_with('.') => format!("{on}.{}={}", setting.name, setting.wanted),
-        Some(_) | None => format!("{}={}", change.set, change.to),
+        Some(_) | None => change.to_string(),
     }
 }
 
