@@ -520,7 +520,7 @@ pub(super) fn mixed_protocols(plans: &[FlowPlan]) -> Option<(usize, String)> {
     let protocol = |plan: &FlowPlan| if plan.is_udp() { "udp" } else { "tcp" };
     let [first, other] = [&plans[0], &plans[place]];
     let why = format!(
-        "is {} and {} is {}: give all flows the same `protocol`",
+        "is {} and `{}` is {}: give all flows the same `protocol`",
         protocol(other),
         first.name,
         protocol(first)
@@ -542,7 +542,8 @@ pub(super) fn ends_before_measuring(plans: &[FlowPlan]) -> Option<String> {
     let name = &plans.iter().find(is_over)?.name;
     Some(format!(
         "{name} may end before the measurement starts, {} s after the run's start, when the last \
-         `omit` of the flows ends: give {name} a longer `duration`, and no earlier `at_most`",
+         `omit` of the flows ends: give {name} a `duration` that ends later, and also a later \
+         `at_most` if it has one",
         until.as_secs_f64()
     ))
 }

@@ -351,9 +351,17 @@ impl LinkPlan {
                  write it without `forward` or `back`"
             ));
         }
-        self.directions
-            .iter()
-            .find_map(|direction| direction.contradiction(name))
+        // A setting of both directions is named without a direction.
+        let found = self
+            .directions
+            .each_ref()
+            .map(|way| way.contradiction(name));
+        match found {
+            [None, None] => None,
+            [None, Some(_)] => back.contradiction(&format!("{name}.back")),
+            [Some(one), Some(other)] if one == other => Some(one),
+            [Some(_), _] => forward.contradiction(&format!("{name}.forward")),
+        }
     }
 
     /// Returns the simulator's model of one direction.
@@ -367,8 +375,7 @@ impl OneDirection {
         if let Some(shaper) = self.shaper {
             if shaper.rate_bps == 0 {
                 return Some(format!(
-                    "{name}.token_bucket needs a rate: set `token_bucket.rate` above 0 for the same \
-                     direction"
+                    "{name}.token_bucket needs a rate: set `{name}.token_bucket.rate` above 0"
                 ));
             }
             if shaper.burst_bytes > u32::MAX.into() {
@@ -392,7 +399,7 @@ impl OneDirection {
             && outage.length_us == 0
         {
             return Some(format!(
-                "{name}.outage needs a length: set `outage.length` above 0 for the same direction"
+                "{name}.outage needs a length: set `{name}.outage.length` above 0"
             ));
         }
         if self.fields.radio.is_some() && self.fields.rate_bps == 0 {

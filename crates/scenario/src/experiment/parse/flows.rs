@@ -39,7 +39,7 @@ pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Option<Vec<Fl
         .transpose()?;
     let entries = flows.entries();
     if entries.is_empty() {
-        return Err(flows.mistake("is empty: add a flow, such as [flows.upload]"));
+        return Err(flows.mistake("is empty: it needs at least one flow, such as `upload = {}`"));
     }
     let plans = entries.iter().map(|entry| {
         let plan = named(entry, common.as_ref(), taken);

@@ -45,8 +45,8 @@ struct MatrixAxis<'a> {
 pub(super) fn rows(section: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row>, Mistake> {
     let label = section.required(
         LABEL,
-        "write the rows' label with the name of each axis in \
-         braces, such as \"{size} {path}\"",
+        "write the rows' label with the name of each axis in braces, such as \"{size}\" for an \
+         axis `size`",
     )?;
     let template = text(&label)?;
     let entries = section.entries();
@@ -188,7 +188,7 @@ fn check_template(
     for axis in axes {
         if !template.contains(&format!("{{{}}}", axis.name)) {
             return Err(label.mistake(format!(
-                "`{{{}}}` is missing: without it, several rows would have the same label",
+                "`{{{}}}` is missing: the label must name every axis, so that each row has its own label",
                 axis.name
             )));
         }

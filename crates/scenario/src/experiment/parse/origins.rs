@@ -173,7 +173,7 @@ impl File<'_> {
                 );
             }
             let named = match &wanted {
-                Some(wanted) => named(wanted, &published)?,
+                Some(wanted) => named(wanted, &name, &published)?,
                 None => published,
             };
             let fitted = origins.is_some_and(|origins| {
@@ -182,9 +182,9 @@ impl File<'_> {
             });
             if fitted {
                 return Err(label.mistake(
-                    "a parameter was fitted to a published result of this \
-                     row: name the other results in `quantities`, or remove \
-                                          the row",
+                    "a parameter was fitted to a published result of this row: name only other \
+                     results in `quantities`; if there are none, remove the row, or this [[implied]] \
+                     if it has no other row",
                 ));
             }
             all.extend(named.into_iter().map(|quantity| RowFigure {
@@ -259,9 +259,10 @@ fn covers(setting: &str, path: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Returns those figures of `published` that `wanted` names.
+/// Returns those figures of `published`, the published values of `row`, that `wanted` names.
 fn named(
     wanted: &[KeyValue<'_>],
+    row: &str,
     published: &[&'static str],
 ) -> Result<Vec<&'static str>, Mistake> {
     let one = |entry: &KeyValue<'_>| {
@@ -270,8 +271,7 @@ fn named(
         found.copied().ok_or_else(|| {
             let hint = hint(name, published.iter().copied());
             entry.mistake(format!(
-                "a row of `rows` has no published value of this quantity; \
-                 {hint}"
+                "row `{row}` has no published value of this quantity; {hint}"
             ))
         })
     };

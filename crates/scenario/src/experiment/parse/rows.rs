@@ -61,7 +61,9 @@ fn one(entry: &KeyValue<'_>, base: &Setup, given: u32, before: &[Row]) -> Result
     let label = section.required("label", "give the row a label")?;
     let label_text = text(&label)?;
     if before.iter().any(|row| row.label == label_text) {
-        return Err(label.mistake(format!("two rows are called `{label_text}`: rename one")));
+        return Err(label.mistake(format!(
+            "another row, or cell of the matrix, is called `{label_text}`: rename this row"
+        )));
     }
     let mut setup = base.clone();
     let mut own = Vec::new();

@@ -110,14 +110,14 @@ pub(super) fn check_link(
         if let Some(other) = links.iter().find(|other| other.between.contains(&end)) {
             return Err(between.mistake(format!(
                 "host `{}` is already at an end of link `{}`, and a host has only one interface: \
-                 end both links at a switch instead",
+                 add a switch, and give each host a link of its own to it",
                 hosts[host].name, other.name
             )));
         }
     }
     if is_joined(ends[0], ends[1], links) {
         return Err(between.mistake(format!(
-            "link `{name}` closes a loop, in which frames would circulate for ever: remove a link"
+            "link `{name}` closes a loop, in which frames would circulate for ever: remove a link of the loop"
         )));
     }
     Ok(())

@@ -136,6 +136,10 @@ fn a_flow_that_may_be_over_before_anything_counts_is_refused() {
         let why = two_flows(omitting, other).unwrap_err();
         assert!(why.contains("other may end before"), "{other}: {why}");
         assert!(why.contains("2 s after"), "{other}: {why}");
+        assert!(
+            why.contains("give other a `duration` that ends later"),
+            "{why}"
+        );
     }
     let why = two_flows(
         r#"duration = "4s", omit = "1s", at_most = "1s""#,
