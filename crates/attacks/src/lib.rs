@@ -134,7 +134,7 @@ const ATTACKS: [Attack; 31] = [
         &["TcpExtTCPOFOQueue", "TcpDiscardTooManyHoles"],
     ),
     attack(
-        "one-byte segments on 16 connections of one address",
+        "one-byte segments out of order on 16 connections of one address",
         || attackers::one_byte_segments(16),
         &[
             "TcpExtTCPOFOQueue",

@@ -185,7 +185,7 @@ fn single_bytes_behind_gaps_cost_a_bounded_number_of_ranges() {
 
 #[test]
 fn one_address_with_many_connections_leaves_others_the_reserve_of_ranges() {
-    let many = row("one-byte segments on 16 connections of one address");
+    let many = row("one-byte segments out of order on 16 connections of one address");
     endured(&many);
     // No knob bounds the ranges of one address: 16 connections with 64 ranges each could take all
     // 1,024. The last sixteenth is reserved for connections with fewer than four ranges.
