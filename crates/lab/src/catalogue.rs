@@ -98,9 +98,10 @@ impl fmt::Display for CatalogueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { name, hint } => {
+                let ending = if name.contains('.') { "" } else { ".toml" };
                 write!(
                     f,
-                    "no experiment is called `{name}` (name a file as ./{name}.toml); {hint}"
+                    "no experiment is called `{name}` (name a file as ./{name}{ending}); {hint}"
                 )
             }
             Self::Unreadable { file, error } => write!(f, "{file}: {error}"),

@@ -30,15 +30,15 @@ const IPERF_MISTAKES: &[(&[&str], &str)] = &[
     (&["iperf", "-s", "--dev", "tap:"], "the device has no name"),
     (
         &["iperf", "-s", "--dev", "tap:fp0"],
-        "add --addr A.B.C.D/N or --addr dhcp",
+        "--dev tap:fp0 needs an address of fullpipe's stack: add --addr A.B.C.D/N or --addr dhcp",
     ),
     (
         &["iperf", "-s", "--addr", "10.0.0.1/24"],
-        "--addr applies only to fullpipe's stack",
+        "--addr applies only to fullpipe's stack: add --dev tap:NAME, tun:NAME, packet:NIC or xdp:NIC",
     ),
     (
         &["iperf", "-s", "--set", "pool.blocks=4"],
-        "--set applies only to fullpipe's stack",
+        "--set applies only to fullpipe's stack: add --dev tap:NAME, tun:NAME, packet:NIC or xdp:NIC",
     ),
     (
         &["iperf", "-s", "--dev", "tap:fp0", "--addr", "10.0.0.1"],

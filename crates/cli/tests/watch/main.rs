@@ -107,13 +107,17 @@ fn watched_until(local: SocketAddr, what: &str, is_there: impl Fn(&Value) -> boo
 #[test]
 fn a_wrong_request_is_one_line_with_its_remedy() {
     for (arguments, code, expected) in [
-        (vec!["-i", "5ms"], 2, "give at least 10ms"),
+        (vec!["-i", "5ms"], 2, "is too short: give at least 10ms"),
         (
             vec!["--netns", "no-such-namespace"],
             2,
             "there is no such namespace",
         ),
-        (vec!["--peer", "10.0.0"], 2, "expected an address"),
+        (
+            vec!["--peer", "10.0.0"],
+            2,
+            "expected an address or a port, for example 10.0.0.0/8",
+        ),
         (vec!["--socket", "xyz"], 2, "from the column sk"),
         (vec!["--prometheus", "no"], 2, "expected a port"),
         (vec!["--once", "--record", "x"], 2, "cannot be used with"),

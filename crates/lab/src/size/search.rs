@@ -193,7 +193,7 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
     }
     let host = &only(&found.world).setup.hosts[0];
     Err(SizeError::Nothing(format!(
-        "no payload arrives, even with {} bytes of packet memory and no other limit: {}",
+        "no payload arrives, even with {} bytes of packet memory and no limit from other settings: {}",
         grouped(host.pool_bytes()),
         explained.verdict_parts().line()
     )))

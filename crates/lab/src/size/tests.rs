@@ -281,7 +281,7 @@ fn given_memory_is_divided_and_not_searched() {
     let text = size_text(&size, Layout::plain(80));
     for part in [
         "7,056 bytes of packet memory",
-        "The aim is at least 95 % of that rate.",
+        "This is less than the aim of 95 %.",
         "To send and receive at the same time",
         "< smallest",
     ] {
@@ -395,7 +395,12 @@ fn a_senseless_request_is_refused_with_the_reason() {
     let why = refused(cut);
     assert!(
         matches!(why, SizeError::Nothing(_))
-            && why.to_string().contains("no other limit: Limited by"),
+            && why
+                .to_string()
+                .starts_with("no payload arrives, even with ")
+            && why
+                .to_string()
+                .contains("no limit from other settings: Limited by"),
         "{why}"
     );
     let mut unknown = plain();

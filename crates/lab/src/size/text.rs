@@ -95,7 +95,7 @@ fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
     layout.paragraph(text, "", 2, &line);
     if !best.reaches_path {
         let less = format!(
-            "The aim is at least {} % of that rate.",
+            "This is less than the aim of {0} %. The tables below aim at {0} % of this goodput.",
             percent(size.share)
         );
         layout.paragraph(text, "  ", 2, &less);

@@ -51,8 +51,8 @@ fn lists_and_ranges_give_values_as_a_person_types_them() {
 #[test]
 fn the_error_of_a_wrong_range_describes_a_correct_one() {
     for (text, expected) in [
-        ("", "a value is missing"),
-        ("1,,2", "a value is missing"),
+        ("", "a value is missing: write values such as 1,2,4"),
+        ("1,,2", "a value is missing: write values such as 1,2,4"),
         ("1..4", "the step of the range is missing"),
         ("1..cubic*2", "`cubic` cannot be an end of a range"),
         ("1ms..4K*2", "the same unit"),
