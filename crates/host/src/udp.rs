@@ -158,8 +158,8 @@ impl UdpSocket {
         })
     }
 
-    /// Opens a socket for all ports of `ip` to which no other socket is bound; see
-    /// `Stack::udp_bind_all_ports`.
+    /// Opens a socket that receives the datagrams to every port of `ip` to which no other socket is
+    /// bound when they arrive; see `Stack::udp_bind_all_ports`.
     ///
     /// # Errors
     /// Fails if there is such a socket already, or the stack has no free socket.

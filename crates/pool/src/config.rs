@@ -12,8 +12,8 @@ crate::knobs! {
         block_size: u32 = 2048, legal 1 => 1 << 30, drawn 64 => 2048, "bytes";
         /// Cells (equal parts) into which a block can be divided. Once a quarter of the pool is
         /// used or reserved, the receive window of a newly accepted or idle connection is only one
-        /// cell instead of whole blocks. The window grows to whole blocks after the peer has sent a
-        /// cell of payload without a pause. Cells are not used if this knob is 1, or if a cell has
+        /// cell instead of whole blocks. After the peer has sent a cell of payload without a
+        /// pause, the window grows to two cells, and after these to an ordinary window of blocks. Cells are not used if this knob is 1, or if a cell has
         /// less than 256 bytes. A connection uses a cell only if the cell is a whole number of units
         /// of its window field, and at least four. For a cell of 512 bytes, this holds unless the
         /// connection's window may exceed 8 MB.

@@ -29,8 +29,9 @@ knob_choice! {
     pub enum SynCookieUse ("off, when_full or always") {
         /// Never: a SYN that finds the table of handshakes full is dropped.
         Off = "off",
-        /// Only if the table of handshakes is full, or packet memory cannot back the window of the
-        /// new connection.
+        /// Only if no handshake can be started: the table of handshakes is full (for all addresses,
+        /// or for the peer's address), or packet memory or `half_open_share` cannot back the window
+        /// of the new connection.
         WhenFull = "when_full",
         /// Always: no state is kept for any SYN.
         Always = "always",

@@ -501,7 +501,7 @@ fn check(interface: &Interface) -> Result<(), ConfigError> {
     }
     check_mtu(*address, capabilities.mtu).map_err(ConfigError::Interface)?;
     if gateway.is_some_and(|gateway| gateway.is_ipv4() != address.is_ipv4()) {
-        return refused("the gateway and the interface's address must both be IPv4 or both IPv6");
+        return refused(TWO_FAMILIES);
     }
     if capabilities.super_segment > 0 && !capabilities.checksum_tx {
         return refused(

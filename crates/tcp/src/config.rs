@@ -81,8 +81,8 @@ knobs! {
         /// it at `receive_buffer`. The window scale is chosen for this size.
         receive_buffer_max: u32 = 0, legal 0 => 1 << 30, drawn 0 => 1 << 20, "bytes";
         /// Largest share of memory that one connection's receive window may reserve, in percent of
-        /// the blocks that are free or already used by this connection. 100 lets the first
-        /// connection take all memory. Under pressure, this share also bounds send and receive
+        /// the blocks that are free, or already used or reserved by this connection. 100 lets the
+        /// first connection take all memory. Under pressure, this share also bounds send and receive
         /// buffers that have grown.
         window_share: u32 = 50, legal 1 => 100, drawn 25 => 100, "percent";
         /// As `window_share`, for a connection that has received nothing yet. A small share leaves
@@ -241,8 +241,8 @@ knobs! {
         /// `send_text_share`.
         receive_text_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
         /// If `nagle` is off, send a partial segment that uses the peer's window up to its last
-        /// byte. RFC 9293 §3.8.6.2.1 would leave this last part of the window unused. A window that
-        /// is smaller than a full segment stays unused in any case.
+        /// byte. RFC 9293 §3.8.6.2.1 would leave this last part of the window unused. This knob
+        /// does not apply to a window that is smaller than a full segment; see `sws_override`.
         use_up_window: bool = false, legal false => true, drawn false => true, "";
         /// Let the receive buffer grow to `receive_buffer_max`.
         receive_tuning: bool = true, legal false => true, drawn true => true, "";

@@ -297,7 +297,7 @@ fn without(off: &str) -> String {
 pub const ALL: &str = "--workspace --features fullpipe-host/tokio,xtask/tasks";
 
 /// Profile of the wheel and of the tests of [`Step::Lab`]. It optimises the crates in which they
-/// compute, and compiles much faster than the profile `release`, with which users build.
+/// compute, and the others less than `release`, with which users build.
 const PROFILE: &str = "tested";
 
 /// Parts of the names of the ignored tests that [`Step::Interop`] leaves out, because other steps

@@ -236,9 +236,9 @@ async fn http_connect(stream: &mut TcpStream, target: SocketAddr) -> io::Result<
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
         if answer.len() == ANSWER_MAX {
-            return Err(refused(
-                "the HTTP proxy's answer to CONNECT is longer than 8 KiB",
-            ));
+            return Err(refused(&format!(
+                "the HTTP proxy's answer to CONNECT is longer than {ANSWER_MAX} bytes"
+            )));
         }
         // Read single bytes, because the bytes after the answer come from the target.
         answer.push(stream.read_u8().await?);

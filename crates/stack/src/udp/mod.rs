@@ -65,8 +65,8 @@ pub enum UdpError {
     NoFreePort,
     /// The given source is not an address and port from which this socket may send.
     BadSource,
-    /// The destination's port is 0, its address is unspecified, or this host has no address of the
-    /// same family.
+    /// The destination's port is 0, its address is unspecified, or neither this host nor the address
+    /// that the socket sends from can reach its IP version.
     BadDestination,
     /// The datagram is longer than the send queue can hold, or longer than UDP allows.
     TooLong {
@@ -92,8 +92,8 @@ impl fmt::Display for UdpError {
                 f.write_str("the socket may not send from the given source address and port")
             }
             Self::BadDestination => f.write_str(
-                "the destination has port 0, an unspecified address, or an IP version without an \
-                 address of this host",
+                "the destination has port 0, an unspecified address, or an IP version that this \
+                 host, or the address that the socket sends from, does not have",
             ),
             Self::TooLong { most } => write!(f, "the datagram is longer than {most} bytes"),
         }

@@ -3,7 +3,8 @@
 //!
 //! RFC 5682 finds that a timeout was spurious only at the second ACK after the timeout. This stack
 //! finds it at the first ACK, if this ACK covers a segment that was not retransmitted and that no
-//! earlier SACK block reported. The stack concludes that this segment arrived after the timeout:
+//! earlier SACK block reported. Without SACK, or after the stack has ignored a SACK block, the ACK
+//! must not cover a retransmission, too. The stack concludes that this segment arrived after the timeout:
 //! had it arrived before, beyond a hole, a SACK block would have reported it. The conclusion is
 //! wrong if the segment arrived before the timeout and the ACK with its SACK block was lost. In
 //! this case, RACK detects the remaining losses again after the undo.
