@@ -94,7 +94,7 @@ causes! {
     /// The send queue of datagrams that have not left the host.
     SEND_QUEUE = "send_queue", "the queue of datagrams to send";
     /// The transmit queue of the device, or the part of it that one connection may fill.
-    DEVICE = "device", "the device's queue";
+    DEVICE = "device", "the transmit queue of the network device";
     /// The queue of packets for a neighbour whose link address is not resolved yet.
     NEIGHBOUR = "neighbour", "the queue of packets for an unresolved neighbour";
     /// No connection was established.

@@ -60,7 +60,7 @@ const ROWS: &[(&str, When, &str)] = &[
     (
         "tcp.small_queue",
         Always,
-        "the cap on one connection's bytes in the device's queue",
+        "the cap on one connection's bytes in the transmit queue of the network device",
     ),
     (
         "tcp.initial_window",

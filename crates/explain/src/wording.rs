@@ -42,8 +42,8 @@ pub fn limited_by(setup: &Setup, played: &Played, search: &Search<'_>, found: &F
         let other = &search.levers[fault.places[0]];
         let cause = cause_with_place(setup, other);
         text += &match fault.saves_of(best) > 1.0 {
-            true => format!(". A change of the path would save more time: {cause}"),
-            false => format!(". A change of the path would also save time: {cause}"),
+            true => format!(". The transfer loses even more time on the path: {cause}"),
+            false => format!(". The transfer also loses time on the path: {cause}"),
         };
     }
     text
@@ -248,7 +248,7 @@ pub fn waits_for(limit: Limit) -> &'static str {
         Limit::CwndAfterMark => "for the congestion window after an ECN mark",
         Limit::CwndAfterIdle => "for the congestion window after an idle period",
         Limit::Pacing => "for the pacing timer",
-        Limit::Device => "for room in the device's queue",
+        Limit::Device => "for room in the transmit queue of its network device",
         Limit::Nagle => "for Nagle's algorithm or a cork",
         Limit::Recovery => "for loss recovery",
         Limit::Memory => "for free packet memory",

@@ -147,4 +147,10 @@ impl Outline {
     pub fn has_baseline(&self) -> bool {
         self.rows.iter().any(|row| row.baseline)
     }
+
+    /// Returns the label of the baseline row; an empty string if there is none.
+    pub fn baseline(&self) -> &str {
+        let baseline = self.rows.iter().find(|row| row.baseline);
+        baseline.map_or("", |row| &row.label)
+    }
 }

@@ -175,7 +175,7 @@ quantities! {
     /// Smoothed round-trip time as the first sender measured it, at the end.
     srtt_ms: f64 = "RTT ms", "RTT {} ms", Decimal, Median;
     /// Longest time between two segments with payload that arrived at a receiver.
-    max_gap_ms: f64 = "longest gap ms", "longest gap {} ms", Decimal, Worst;
+    max_gap_ms: f64 = "longest gap ms", "longest gap between two arrivals {} ms", Decimal, Worst;
     /// Payload that arrived at a receiver again, as a share of all payload sent.
     needless_share: f64 = "needless", "{} of payload received twice", Percent, Median;
     /// Share of the active time for which the busiest link carried frames. Time is active while
@@ -232,7 +232,7 @@ quantities! {
     /// Time from the first call to connect until the last reset left.
     reset_s: Option<f64> = "reset after s", "reset after {} s", Decimal, Median;
     /// Goodput divided by the goodput of the baseline row; `None` without a baseline row.
-    goodput_of_baseline: Option<f64> = "of baseline", "{} of the goodput of the baseline row", Percent, Median;
+    goodput_of_baseline: Option<f64> = "of baseline", "{} of the goodput of row `{baseline}`", Percent, Median;
     /// Goodput divided by the highest goodput that the path and the packet memory of the host that
     /// has least allow. `None` if the experiment does not request this quantity.
     fraction: Option<f64> = "fraction", "{} of min(rate, memory/RTT)", Decimal, Median;
@@ -274,10 +274,13 @@ impl Quantity {
         shown.then(|| format!("{q1} \u{2013} {q3}"))
     }
 
-    /// Returns the value in the quantity's phrase: `4.98 Mbit/s`, `RTT 31 ms`. A phrase about the
-    /// host under study contains the host's name, `subject`.
-    pub fn phrased(&self, value: &str, subject: &str) -> String {
-        self.phrase.replace("{}", value).replace("{host}", subject)
+    /// Returns the value in the quantity's phrase: `4.98 Mbit/s`, `RTT 31 ms`. The phrase may also
+    /// contain the name of the host under study, `subject`, or the label of the row to compare with,
+    /// `baseline`.
+    pub fn phrased(&self, value: &str, subject: &str, baseline: &str) -> String {
+        let phrase = self.phrase.replace("{}", value);
+        let phrase = phrase.replace("{host}", subject);
+        phrase.replace("{baseline}", baseline)
     }
 
     /// Returns a value of this quantity in its printed form.

@@ -63,7 +63,7 @@ fn figure(
     layout: Layout,
 ) -> (Option<String>, bool) {
     let measured = &row.measured;
-    let phrased = |value: &str| quantity.phrased(value, &row.subject);
+    let phrased = |value: &str| quantity.phrased(value, &row.subject, outline.baseline());
     let mut beside = Vec::new();
     if let Some(spread) = quantity.spread_text(measured) {
         beside.push(format!("quartiles of the runs: {spread}"));
