@@ -288,6 +288,7 @@ impl Quantity {
         match self.form {
             Form::Whole => grouped(value as u64),
             Form::Decimal => three_digits(value),
+            Form::Percent if value >= 10.0 => format!("{} %", grouped((value * 100.0) as u64)),
             Form::Percent => format!("{} %", three_digits(value * 100.0)),
         }
     }
