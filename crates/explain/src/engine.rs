@@ -11,7 +11,8 @@ use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_scenario::{
     Outcome, Played, Scene, Setup,
     experiment::Stop,
-    scene::{Part, can_be_cut, has_early_ends, most_mbps, shortened},
+    path::most_mbps,
+    scene::{Part, can_be_cut, has_early_ends, shortened},
     watch::Watch,
 };
 
@@ -416,7 +417,7 @@ fn cause(search: &Search<'_>, found: &Found) -> Cause {
 
 /// Returns the predicted goodput with the advice: the goodput of the runs `after`, multiplied by
 /// `unit`, the ratio of the whole transfer's goodput to the goodput of its part. The prediction
-/// does not exceed the rates of the links.
+/// does not exceed what the links carry.
 fn predicted(setup: &Setup, advised: &[Change], unit: f64, after: &Speed) -> Predicted {
     let setup_after = changed(setup, advised);
     let most = most_mbps(setup_after.as_ref().unwrap_or(setup));

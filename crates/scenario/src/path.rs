@@ -3,8 +3,11 @@
 //! Rule: all values follow from the links' settings, never from measurements. Queueing delay and
 //! processing time are excluded.
 
-use fullpipe_sim::link::{Direction, ETHERNET_HEADER_LEN, LinkModel};
-use fullpipe_wire::TcpHeader;
+use fullpipe_sim::{
+    Family,
+    link::{Direction, ETHERNET_HEADER_LEN, LinkModel},
+};
+use fullpipe_wire::{TcpHeader, UdpHeader, ipv6::FragmentHeader};
 
 use crate::experiment::Setup;
 
@@ -26,12 +29,12 @@ pub struct Path {
 }
 
 impl Path {
-    /// Returns the path of the first flow of `setup`, for segments of `segment_bytes`.
+    /// Returns the path of the first flow of `setup`, for segments or datagrams with
+    /// `segment_bytes` of payload.
     pub fn of(setup: &Setup, segment_bytes: u64) -> Self {
         let flow = setup.flow();
-        let headers = ETHERNET_HEADER_LEN as u64 + headers(setup) + timestamps(setup);
-        let frame_bits = ((segment_bytes + headers) * 8) as f64;
-        let ack_bits = (headers * 8) as f64;
+        let frames = Frames::of(setup, segment_bytes, smallest_mtu(setup));
+        let frame_bits = frames.bits;
         let mut path = Self {
             loss: 0.0,
             rtt_s: 0.0,
@@ -45,7 +48,7 @@ impl Path {
             path.loss = 1.0 - (1.0 - path.loss) * (1.0 - there.loss);
             path.rtt_s += delays.iter().sum::<f64>() / 1e6 + bits_s(&there, frame_bits);
             path.rtt_s += there.radio.map_or(0.0, |_| access_s(&there) * 2.0);
-            path.frame_s = path.frame_s.max(frame_s(&there, frame_bits, ack_bits));
+            path.frame_s = path.frame_s.max(frames.occupy_s(&there));
         }
         if path.frame_s > 0.0 {
             path.payload_bps = segment_bytes as f64 * 8.0 / path.frame_s;
@@ -55,9 +58,12 @@ impl Path {
 }
 
 /// Returns the largest payload, in bytes, that the path and both ends of the first flow allow in a
-/// segment.
+/// segment. For a flow of datagrams, returns the payload of a datagram.
 pub fn full_segment(setup: &Setup) -> u64 {
     let flow = setup.flow();
+    if flow.is_udp() {
+        return flow.write.into();
+    }
     let [sender, receiver] = [flow.from, flow.to].map(|place| &setup.hosts[place].config.tcp);
     (smallest_mtu(setup) - headers(setup))
         .min(sender.mss_max.min(receiver.mss_max).into())
@@ -76,10 +82,88 @@ pub fn smallest_mtu(setup: &Setup) -> u64 {
     mtus.fold(u16::MAX.into(), u64::min)
 }
 
+/// Returns the highest goodput of the first flow, in Mbit/s, that the rates of its links and the
+/// headers allow; infinite if no link has a rate.
+pub fn most_mbps(setup: &Setup) -> f64 {
+    let flow = setup.flow();
+    let route = setup.route(flow.from, flow.to).into_iter();
+    let links = route.map(|(number, way)| setup.links[number].link(way));
+    // A router behind a link may split packets, so only the MTUs of the links count.
+    let mtu = links.clone().map(|link| link.mtu as u64).min();
+    let rate_bps = links.map(|link| link.rate_bps).filter(|rate| *rate > 0);
+    let (Some(mtu), Some(rate_bps)) = (mtu, rate_bps.min()) else {
+        return f64::INFINITY;
+    };
+    let payload = match flow.is_udp() {
+        true => flow.write.into(),
+        false => mtu
+            .saturating_sub(headers(setup) + timestamps(setup))
+            .max(1),
+    };
+    let frames = Frames::of(setup, payload, mtu);
+    rate_bps as f64 * (payload * 8) as f64 / frames.bits / 1e6
+}
+
 /// Returns the length in bytes of the IP and TCP headers, without options, in each packet of the
 /// first flow.
 fn headers(setup: &Setup) -> u64 {
     (setup.flow().family.header_len() + TcpHeader::LEN) as u64
+}
+
+/// The frames that carry one segment or one datagram of the first flow.
+struct Frames {
+    /// Bits of all frames, headers included.
+    bits: f64,
+    /// Number of frames.
+    count: u64,
+    /// Bits of the frame of an ACK; `None` for datagrams, which are not acknowledged.
+    ack_bits: Option<f64>,
+}
+
+impl Frames {
+    /// Returns the frames for `payload` bytes. A datagram larger than `mtu` allows is split into
+    /// fragments.
+    fn of(setup: &Setup, payload: u64, mtu: u64) -> Self {
+        let bits = |bytes: u64| (bytes * 8) as f64;
+        let link_header = ETHERNET_HEADER_LEN as u64;
+        if !setup.flow().is_udp() {
+            let header = link_header + headers(setup) + timestamps(setup);
+            return Self {
+                bits: bits(payload + header),
+                count: 1,
+                ack_bits: Some(bits(header)),
+            };
+        }
+        let ip = setup.flow().family.header_len() as u64;
+        let packet = payload + UdpHeader::LEN as u64;
+        let is_whole = packet + ip <= mtu;
+        // A fragment of IPv6 has a header of its own.
+        let of_fragment = match setup.flow().family {
+            _ if is_whole => ip,
+            Family::V4 => ip,
+            Family::V6 => ip + FragmentHeader::LEN as u64,
+        };
+        let room = mtu.saturating_sub(of_fragment) / 8 * 8;
+        let count = match is_whole {
+            true => 1,
+            false => packet.div_ceil(room.max(8)),
+        };
+        Self {
+            bits: bits(packet + count * (link_header + of_fragment)),
+            count,
+            ack_bits: None,
+        }
+    }
+
+    /// Returns the seconds from the start of these frames to the start of the next, on a link that
+    /// is never idle.
+    fn occupy_s(&self, link: &LinkModel) -> f64 {
+        match self.ack_bits {
+            Some(ack_bits) => frame_s(link, self.bits, ack_bits),
+            // Only the sender uses the radio, so no access is contended.
+            None => occupied_s(link, self.bits, access_s(link) * self.count as f64),
+        }
+    }
 }
 
 /// Returns the bytes of the timestamps option in each segment of the first flow.

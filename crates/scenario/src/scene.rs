@@ -23,7 +23,7 @@ use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{DatagramDemand, Goal, Stage, WorldFailure, check::Checks};
 
 pub use activity::Activity;
-pub use foretold::{Foretold, Look, Part, can_be_cut, has_early_ends, most_mbps, shortened};
+pub use foretold::{Foretold, Look, Part, can_be_cut, has_early_ends, shortened};
 pub use played::Played;
 pub use silence::{MemoryWait, Silence, patience, timeouts_in_vain};
 

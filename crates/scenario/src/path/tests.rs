@@ -4,20 +4,22 @@ use super::*;
 use crate::experiment::Experiment;
 
 fn path(link: &str) -> Path {
+    Path::of(&setup(link, ""), 1_448)
+}
+
+fn setup(link: &str, workload: &str) -> Setup {
     let file = format!(
         r#"
 title = "t"
 hosts.near = {{}}
 hosts.far = {{}}
 links.path = {{ between = ["near", "far"], {link} }}
-workload = {{ from = "near", to = "far", duration = "1s" }}
+workload = {{ from = "near", to = "far", duration = "1s"{workload} }}
 rows = [{{ label = "row" }}]
 "#
     );
-    Path::of(
-        &Experiment::parse("t", "t.toml", &file).unwrap().rows[0].setup,
-        1_448,
-    )
+    let experiment = Experiment::parse("t", "t.toml", &file).unwrap();
+    experiment.rows[0].setup.clone()
 }
 
 #[test]
@@ -47,4 +49,30 @@ fn a_shaper_and_a_radio_take_longer_than_the_bits_do() {
 fn a_path_without_a_rate_carries_anything() {
     let path = path(r#"delay = "1ms""#);
     assert!(path.payload_bps.is_infinite() && path.frame_s == 0.0);
+}
+
+/// A datagram of 1,000 bytes takes 1,042 bytes of Ethernet, IP and UDP. Eight thousand bytes take six
+/// fragments: 8,008 bytes with the UDP header, and 34 bytes of headers for each fragment.
+#[test]
+fn datagrams_have_their_own_headers() {
+    let rate_of = |write: u32| {
+        let setup = setup(
+            r#"rate = "10mbit""#,
+            &format!(r#", protocol = "udp", rate = "20mbit", write = {write}"#),
+        );
+        let path = Path::of(&setup, full_segment(&setup));
+        assert!((path.payload_bps / 1e6 - most_mbps(&setup)).abs() < 1e-9);
+        path.payload_bps / 1e6
+    };
+    assert!((rate_of(1_000) - 10.0 * 1_000.0 / 1_042.0).abs() < 1e-9);
+    let whole = 8_008.0 + 6.0 * 34.0;
+    assert!((rate_of(8_000) - 10.0 * 8_000.0 / whole).abs() < 1e-9);
+}
+
+/// No prediction may promise more than the payload that fits into the frames of the slowest link.
+#[test]
+fn headers_reduce_the_highest_goodput_of_the_links() {
+    let most = most_mbps(&setup(r#"rate = "200mbit""#, ""));
+    assert!((most - 200.0 * 1_448.0 / 1_514.0).abs() < 1e-9, "{most}");
+    assert!(most_mbps(&setup(r#"delay = "1ms""#, "")).is_infinite());
 }

@@ -16,6 +16,7 @@ use super::{LONGEST_SLICE, Scene, ended::Ended, played::Played};
 use crate::{
     experiment::{FlowPlan, LinkPlan, Setup, Stop},
     measured::Outcome,
+    path::most_mbps,
 };
 
 /// Virtual time between the first two samples. Later intervals adapt to the rate of the transfer.
@@ -255,7 +256,7 @@ struct Cut<'a> {
     /// Even after `bytes`, the run continues until this many seconds since the start of the first
     /// flow.
     least_s: f64,
-    /// Rate of the slowest link of the first flow's path, in Mbit/s.
+    /// Highest goodput that the links of the first flow's path allow, in Mbit/s.
     most_mbps: f64,
     /// Longest time between two samples.
     longest_slice: Duration,
@@ -384,12 +385,4 @@ fn whole(plan: &FlowPlan, played: Played) -> Foretold {
         is_known: false,
         played,
     }
-}
-
-/// Rate of the slowest link of the first flow's path, in Mbit/s.
-pub fn most_mbps(setup: &Setup) -> f64 {
-    let route = setup.route(setup.flow().from, setup.flow().to).into_iter();
-    let rates = route.map(|(number, way)| setup.links[number].link(way).rate_bps);
-    let slowest = rates.filter(|rate| *rate > 0).min();
-    slowest.map_or(f64::INFINITY, |rate| rate as f64 / 1e6)
 }
