@@ -40,7 +40,12 @@ async fn carry(request: TcpRequest) -> io::Result<()> {
 }
 
 async fn carry_datagrams(mut flow: UdpFlow) -> io::Result<()> {
-    let socket = UdpSocket::bind("0.0.0.0:0").await?;
+    let any = if flow.destination().is_ipv4() {
+        "0.0.0.0:0"
+    } else {
+        "[::]:0"
+    };
+    let socket = UdpSocket::bind(any).await?;
     socket.connect(flow.destination()).await?;
     let mut answer = vec![0; 65_535];
     loop {

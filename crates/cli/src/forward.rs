@@ -15,10 +15,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fullpipe_host::{DeviceOptions, HostDevice, Namespace, become_user};
+use fullpipe_host::{DeviceOptions, HostDevice, Namespace, become_user, raise_file_limit};
 use fullpipe_netstack::{
     FlowLimits, NetstackBuilder,
-    forward::{FlowTable, Forwarder},
+    forward::{FlowTable, Forwarder, Via},
 };
 use fullpipe_perf::Stop;
 
@@ -33,6 +33,10 @@ use crate::{
 const EVERY: Duration = Duration::from_secs(1);
 /// Longest time until an interrupt is noticed.
 const PAUSE: Duration = Duration::from_millis(50);
+/// Longest time in which the resets of the open flows leave at the end.
+const GOODBYE: Duration = Duration::from_millis(500);
+/// Files that the command has open besides the sockets of flows, roughly.
+const OWN_FILES: u64 = 32;
 
 /// Runs the subcommand.
 pub fn run(arguments: &ForwardArguments, terminal: &Terminal) -> Result<(), Failure> {
@@ -46,6 +50,14 @@ pub fn run(arguments: &ForwardArguments, terminal: &Terminal) -> Result<(), Fail
         become_user(user).map_err(Failure::failed)?;
     }
     let stop = Stop::on_interrupt()?;
+    let files = raise_file_limit()?;
+    if !terminal.quiet && files < most_files(arguments) {
+        eprintln!(
+            "warning: this process may open {files} files. With all flows open it needs {}; until a \
+             file is free, further flows get no answer. Allow more files (ulimit -Hn), or lower --flows",
+            most_files(arguments)
+        );
+    }
     let table = Arc::new(FlowTable::default());
     let carrier = start(arguments, builder, device, Arc::clone(&table))?;
     if !terminal.quiet {
@@ -64,9 +76,22 @@ pub fn run(arguments: &ForwardArguments, terminal: &Terminal) -> Result<(), Fail
                 "the thread that carries the flows has ended unexpectedly",
             )),
         },
-        // Close nothing here: the process ends, and the system closes the device and every socket.
-        false => Ok(()),
+        // The process ends, and the system closes the device and every socket.
+        false => {
+            table.reset_flows(GOODBYE);
+            Ok(())
+        }
     }
+}
+
+/// Number of files that are open if every flow is open: a socket for each flow and, for UDP through
+/// SOCKS5, the stream to the proxy.
+fn most_files(arguments: &ForwardArguments) -> u64 {
+    let of_each = match arguments.via {
+        Via::Socks5(_) => 3,
+        Via::Direct | Via::Http(_) => 2,
+    };
+    u64::from(arguments.flows) * of_each + OWN_FILES
 }
 
 /// The netstack that the flags describe.
@@ -123,7 +148,7 @@ fn start(
         bind_device: arguments.bind_device.clone(),
         connect_timeout: arguments.connect_timeout,
         tcp_idle: arguments.tcp_idle,
-        ..Forwarder::new(arguments.via)
+        ..Forwarder::new(arguments.via.clone())
     };
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -78,6 +78,7 @@ mod driver;
 mod entropy;
 mod errno;
 mod error_kind;
+mod file_limit;
 mod frames;
 mod interface;
 pub mod kernel;
@@ -113,6 +114,7 @@ pub use capture::Capture;
 pub use device::{HostDevice, OutgoingFrame};
 pub use entropy::{secret, station_address};
 pub use errno::DeviceError;
+pub use file_limit::raise_file_limit;
 #[doc(inline)]
 pub use fullpipe_dhcp::Lease;
 pub use namespace::Namespace;

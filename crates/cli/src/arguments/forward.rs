@@ -35,13 +35,15 @@ pub struct ForwardArguments {
     #[arg(long = "dev", value_name = "tun:NAME", value_parser = tun)]
     pub device: DeviceSpec,
     /// Means to reach the destinations: direct, socks5://HOST:PORT, or http://HOST:PORT (no UDP)
+    ///
+    /// USER:PASSWORD@ may stand before HOST; other users of this machine can see it in the list of processes.
     #[arg(long, value_name = "WAY", default_value = "direct")]
     pub via: Via,
     /// Open the device in this network namespace: a name or the path of its file
     #[arg(long, value_name = "NAME")]
     pub netns: Option<PathBuf>,
-    /// Address of the kernel's end of the device
-    #[arg(long = "host-addr", value_name = "A.B.C.D/N")]
+    /// Address of the kernel's end of the device, IPv4 or IPv6, with the length of its network's prefix
+    #[arg(long = "host-addr", value_name = "ADDRESS/N")]
     pub host_address: Option<Prefix>,
     /// MTU of the device in bytes [default: the MTU that the device has]
     #[arg(long, value_name = "BYTES")]

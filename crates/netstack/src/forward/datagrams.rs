@@ -7,17 +7,20 @@
 use std::{io, sync::Arc};
 
 use fullpipe::Refusal;
-use tokio::{io::AsyncReadExt, net::UdpSocket};
+use tokio::{
+    io::{AsyncReadExt, Interest},
+    net::UdpSocket,
+};
 
 use super::{
-    Forwarder,
+    Forwarder, refusal_of,
     table::{Entry, FlowTable},
-    via::{SOCKS_HEADER, push_address, without_header},
+    via::{SOCKS_HEADER_MAX, push_address, without_header},
 };
 use crate::{relay_clock::RelaySide, udp::UdpFlow};
 
-/// Largest datagram in bytes, with room for the header of SOCKS5 with an IPv4 address.
-const DATAGRAM_MAX: usize = 65_535 + SOCKS_HEADER;
+/// Largest datagram in bytes, with room for the longest header of SOCKS5.
+const DATAGRAM_MAX: usize = 65_535 + SOCKS_HEADER_MAX;
 
 impl Forwarder {
     /// Carries one UDP flow.
@@ -30,9 +33,9 @@ impl Forwarder {
         };
         let (socket, mut keeper) = match opened {
             Ok(opened) => opened,
-            Err(_) => {
+            Err(error) => {
                 table.count_refused();
-                flow.refuse(Refusal::Port);
+                flow.refuse(refusal_of(&error));
                 return;
             }
         };
@@ -94,7 +97,16 @@ async fn receive<'a>(
     has_header: bool,
 ) -> io::Result<Option<&'a [u8]>> {
     *buffer = Vec::new();
-    socket.readable().await?;
+    // An ICMP error does not make the socket readable.
+    let ready = socket.ready(Interest::READABLE | Interest::ERROR).await?;
+    if ready.is_error() {
+        if let Some(error) = socket.take_error()? {
+            return Err(error);
+        }
+        // The error is gone: without this call, `ready` would return at once again.
+        let none = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
+        let _ = socket.try_io(Interest::ERROR, none);
+    }
     buffer.resize(DATAGRAM_MAX, 0);
     match socket.try_recv(buffer) {
         Ok(len) => {

@@ -12,7 +12,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use fullpipe::Refusal;
 
 pub use table::{DirectionReport, FlowReport, FlowTable, FlowTotals, HeldBack, Protocol};
-pub use via::{Via, ViaError};
+pub use via::{Login, Proxy, Via, ViaError};
 
 use crate::{
     relay,
@@ -102,14 +102,28 @@ impl Forwarder {
     }
 }
 
-/// Returns the refusal that reports to the peer why the target was not reached.
+/// Returns the refusal that reports to the peer why the target was not reached. If the reason is
+/// this process, which has no file descriptor or memory left, the peer gets no answer and tries
+/// again.
 fn refusal_of(error: &io::Error) -> Refusal {
+    if is_exhausted(error) {
+        return Refusal::Silent;
+    }
     match error.kind() {
         io::ErrorKind::HostUnreachable => Refusal::Host,
         io::ErrorKind::NetworkUnreachable => Refusal::Network,
         io::ErrorKind::TimedOut => Refusal::Silent,
         _ => Refusal::Port,
     }
+}
+
+/// Returns true if the kernel had no file descriptor, port or memory left for a socket.
+fn is_exhausted(error: &io::Error) -> bool {
+    use libc::{EADDRNOTAVAIL, EMFILE, ENFILE, ENOBUFS, ENOMEM};
+    let codes = [EADDRNOTAVAIL, EMFILE, ENFILE, ENOBUFS, ENOMEM];
+    error
+        .raw_os_error()
+        .is_some_and(|code| codes.contains(&code))
 }
 
 /// Returns the unspecified address of the family of `to`, with port 0.

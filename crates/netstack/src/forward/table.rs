@@ -10,6 +10,7 @@ use std::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -165,6 +166,26 @@ impl FlowTable {
             totals.down_bytes += flow.clock.report(RelaySide::Down).bytes;
         }
         totals
+    }
+
+    /// Resets every open TCP flow, so that its client learns at once that the forwarder ends. Waits
+    /// until the resets have left, but at most for `patience`.
+    pub fn reset_flows(&self, patience: Duration) {
+        let Some(runtime) = self.runtime.get() else {
+            return;
+        };
+        let ids: Vec<_> = self.flows().values().filter_map(|flow| flow.id).collect();
+        runtime.with_stack(|stack, now| {
+            for id in ids {
+                // A flow that has just ended has no connection.
+                let _ = stack.tcp_abort(id, now);
+            }
+        });
+        let until = Instant::now() + patience;
+        let is_open = || runtime.with_stack(|stack, _| stack.tcp_counts().0 > 0);
+        while is_open() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Sets the stack that has the connections of the listed flows.

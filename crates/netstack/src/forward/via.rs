@@ -4,9 +4,11 @@
 //! Rule: a proxy's refusal becomes the error that the target itself would have caused. Bytes after
 //! the proxy's answer are not read here, because the target sent them.
 
+mod proxy;
+
 use std::{
     fmt, io,
-    net::{IpAddr, SocketAddr, ToSocketAddrs},
+    net::{IpAddr, SocketAddr},
     str::FromStr,
 };
 
@@ -15,22 +17,26 @@ use tokio::{
     net::{TcpSocket, TcpStream, UdpSocket},
 };
 
+pub use proxy::{Login, Proxy};
+
 use super::any_for;
 
 /// Longest answer of an HTTP proxy, in bytes.
 const ANSWER_MAX: usize = 8 << 10;
 /// Length of the SOCKS5 header of a datagram if the header has an IPv4 address. RFC 1928 §7.
-pub(super) const SOCKS_HEADER: usize = 10;
+const SOCKS_HEADER: usize = 10;
+/// Length of this header if it has an IPv6 address.
+pub(super) const SOCKS_HEADER_MAX: usize = SOCKS_HEADER + 12;
 
 /// The means by which targets are reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Via {
     /// Kernel sockets.
     Direct,
-    /// The SOCKS5 proxy at this address, without a password.
-    Socks5(SocketAddr),
-    /// The HTTP proxy at this address, with CONNECT, which carries no UDP.
-    Http(SocketAddr),
+    /// This SOCKS5 proxy.
+    Socks5(Proxy),
+    /// This HTTP proxy, with CONNECT, which carries no UDP.
+    Http(Proxy),
 }
 
 /// The error for a text that names no [`Via`].
@@ -48,29 +54,26 @@ impl std::error::Error for ViaError {}
 impl FromStr for Via {
     type Err = ViaError;
 
-    /// Reads `direct`, `socks5://HOST:PORT` or `http://HOST:PORT`. A name is looked up once.
+    /// Reads `direct`, `socks5://HOST:PORT` or `http://HOST:PORT`. `USER:PASSWORD@` may stand before
+    /// the host. A name is looked up once.
     fn from_str(text: &str) -> Result<Self, ViaError> {
-        let expected =
-            || ViaError("expected direct, socks5://HOST:PORT or http://HOST:PORT".to_string());
+        let expected = || {
+            ViaError(
+                "expected direct, socks5://HOST:PORT or http://HOST:PORT, or \
+                 USER:PASSWORD@HOST:PORT after the //"
+                    .to_string(),
+            )
+        };
         if text == "direct" {
             return Ok(Self::Direct);
         }
         let (scheme, rest) = text.split_once("://").ok_or_else(expected)?;
-        let host = rest.trim_end_matches('/');
-        let make: fn(SocketAddr) -> Self = match scheme {
+        let make: fn(Proxy) -> Self = match scheme {
             "socks5" => Self::Socks5,
             "http" => Self::Http,
             _ => return Err(expected()),
         };
-        let mut found = host
-            .to_socket_addrs()
-            .map_err(|error| ViaError(format!("{host}: {error}")))?;
-        let address = found.find(SocketAddr::is_ipv4);
-        address.map(make).ok_or_else(|| {
-            ViaError(format!(
-                "the proxy {host} has no IPv4 address; give a proxy with one"
-            ))
-        })
+        Proxy::parse(rest.trim_end_matches('/')).map(make)
     }
 }
 
@@ -80,28 +83,24 @@ impl Via {
     /// # Errors
     /// Returns the error of the target, of the proxy or of the kernel.
     pub(super) async fn connect(
-        self,
+        &self,
         target: SocketAddr,
         device: Option<&str>,
     ) -> io::Result<TcpStream> {
-        let to = match self {
-            Self::Direct => target,
-            Self::Socks5(proxy) | Self::Http(proxy) => proxy,
-        };
-        let socket = match to {
-            SocketAddr::V4(_) => TcpSocket::new_v4()?,
-            SocketAddr::V6(_) => TcpSocket::new_v6()?,
-        };
-        socket.bind_device(device.map(str::as_bytes))?;
-        let mut stream = socket.connect(to).await?;
-        // Nagle's algorithm would only delay the flow: a relay writes all that it has at once.
-        stream.set_nodelay(true)?;
         match self {
-            Self::Direct => {}
-            Self::Socks5(_) => drop(socks(&mut stream, SOCKS_CONNECT, target).await?),
-            Self::Http(_) => http_connect(&mut stream, target).await?,
+            Self::Direct => stream_to(target, device).await,
+            Self::Socks5(proxy) => {
+                let mut stream = stream_to(proxy.address, device).await?;
+                let login = proxy.login.as_ref();
+                socks(&mut stream, login, SOCKS_CONNECT, target).await?;
+                Ok(stream)
+            }
+            Self::Http(proxy) => {
+                let mut stream = stream_to(proxy.address, device).await?;
+                http_connect(&mut stream, proxy.login.as_ref(), target).await?;
+                Ok(stream)
+            }
         }
-        Ok(stream)
     }
 
     /// Opens a socket for datagrams to `target`, or to the relay that a SOCKS5 proxy opens for
@@ -112,17 +111,18 @@ impl Via {
     /// Returns `Unsupported` for a proxy that carries no datagrams; otherwise the error of the
     /// proxy or of the kernel.
     pub(super) async fn datagrams(
-        self,
+        &self,
         target: SocketAddr,
         device: Option<&str>,
     ) -> io::Result<(UdpSocket, Option<TcpStream>)> {
         let (to, keeper) = match self {
             Self::Direct => (target, None),
             Self::Socks5(proxy) => {
-                let mut stream = TcpStream::connect(proxy).await?;
-                let relay = socks(&mut stream, SOCKS_ASSOCIATE, any_for(target)).await?;
+                let mut stream = stream_to(proxy.address, device).await?;
+                let login = proxy.login.as_ref();
+                let relay = socks(&mut stream, login, SOCKS_ASSOCIATE, any_for(target)).await?;
                 let relay = match relay.ip().is_unspecified() {
-                    true => SocketAddr::new(proxy.ip(), relay.port()),
+                    true => SocketAddr::new(proxy.address.ip(), relay.port()),
                     false => relay,
                 };
                 (relay, Some(stream))
@@ -136,27 +136,68 @@ impl Via {
     }
 
     /// Returns true if each datagram begins with a SOCKS5 header.
-    pub(super) const fn has_datagram_header(self) -> bool {
+    pub(super) const fn has_datagram_header(&self) -> bool {
         matches!(self, Self::Socks5(_))
     }
 }
 
+/// Opens a stream to `to` through the interface `device`, if one is given.
+async fn stream_to(to: SocketAddr, device: Option<&str>) -> io::Result<TcpStream> {
+    let socket = match to {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    socket.bind_device(device.map(str::as_bytes))?;
+    let stream = socket.connect(to).await?;
+    // Nagle's algorithm would only delay the flow: a relay writes all that it has at once.
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
 const SOCKS_CONNECT: u8 = 1;
 const SOCKS_ASSOCIATE: u8 = 3;
+/// Use of the proxy without a login.
+const SOCKS_OPEN: u8 = 0;
+/// Login with a name and a password. RFC 1929.
+const SOCKS_PASSWORD: u8 = 2;
 const SOCKS_IPV4: u8 = 1;
 const SOCKS_NAME: u8 = 3;
 const SOCKS_IPV6: u8 = 4;
 
-/// Sends one request to a SOCKS5 proxy and returns the address in its answer. RFC 1928 §3 to §6.
-async fn socks(stream: &mut TcpStream, command: u8, target: SocketAddr) -> io::Result<SocketAddr> {
-    stream.write_all(&[5, 1, 0]).await?;
-    let mut choice = [0; 2];
-    stream.read_exact(&mut choice).await?;
-    if choice != [5, 0] {
-        return Err(refused(
-            "the SOCKS5 proxy does not accept clients without a password",
-        ));
+/// Greets a SOCKS5 proxy, with a name and a password if there is a `login`. RFC 1928 §3, RFC 1929.
+async fn socks_greet(stream: &mut TcpStream, login: Option<&Login>) -> io::Result<()> {
+    let offer: &[u8] = match login {
+        Some(_) => &[5, 2, SOCKS_OPEN, SOCKS_PASSWORD],
+        None => &[5, 1, SOCKS_OPEN],
+    };
+    stream.write_all(offer).await?;
+    let mut answer = [0; 2];
+    stream.read_exact(&mut answer).await?;
+    match (answer, login) {
+        ([5, SOCKS_OPEN], _) => return Ok(()),
+        ([5, SOCKS_PASSWORD], Some(login)) => {
+            stream.write_all(&login.socks_request()).await?;
+            stream.read_exact(&mut answer).await?;
+        }
+        (_, Some(_)) => return Err(refused("the SOCKS5 proxy accepts no password")),
+        (_, None) => return Err(refused("the SOCKS5 proxy wants a user name and a password")),
     }
+    match answer[1] {
+        0 => Ok(()),
+        _ => Err(refused(
+            "the SOCKS5 proxy refused the user name or the password",
+        )),
+    }
+}
+
+/// Sends one request to a SOCKS5 proxy and returns the address in its answer. RFC 1928 §3 to §6.
+async fn socks(
+    stream: &mut TcpStream,
+    login: Option<&Login>,
+    command: u8,
+    target: SocketAddr,
+) -> io::Result<SocketAddr> {
+    socks_greet(stream, login).await?;
     let mut request = vec![5, command, 0];
     push_address(&mut request, target);
     stream.write_all(&request).await?;
@@ -230,8 +271,13 @@ pub(super) fn without_header(datagram: &[u8]) -> Option<&[u8]> {
 }
 
 /// Asks an HTTP proxy for a tunnel. RFC 9110 §9.3.6.
-async fn http_connect(stream: &mut TcpStream, target: SocketAddr) -> io::Result<()> {
-    let request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n");
+async fn http_connect(
+    stream: &mut TcpStream,
+    login: Option<&Login>,
+    target: SocketAddr,
+) -> io::Result<()> {
+    let login = login.map_or_else(String::new, Login::http_field);
+    let request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{login}\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
@@ -247,6 +293,9 @@ async fn http_connect(stream: &mut TcpStream, target: SocketAddr) -> io::Result<
     match status {
         Some([b'2', _, _]) => Ok(()),
         Some(b"504") => Err(io::ErrorKind::TimedOut.into()),
+        Some(b"407") => Err(refused(
+            "the HTTP proxy wants a user name and a password, or refused those that it got",
+        )),
         Some(_) => Err(refused("the HTTP proxy refused the connection")),
         None => Err(refused("the HTTP proxy's answer is malformed")),
     }

@@ -169,6 +169,14 @@ fn use_the_network() {
         (b"re: question".as_slice(), server(53))
     );
 
+    // Nothing listens at this port: the first datagram of a connected socket is refused.
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    socket.connect(server(54)).expect("it is routed");
+    socket.send(b"question").expect("it is routed");
+    let refused = socket.recv(&mut answer).expect_err("nobody answers");
+    assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+
     thread::scope(|scope| {
         for _ in 0..CLIENTS {
             scope.spawn(|| {
@@ -215,9 +223,34 @@ fn programs_in_a_namespace_reach_servers_through_the_forwarder() {
                 thread::sleep(Duration::from_millis(50));
             }
             let totals = table.totals();
-            assert_eq!(totals.opened, 3 + FLOWS as u64, "{totals:?}");
+            assert_eq!(totals.opened, 4 + FLOWS as u64, "{totals:?}");
             assert_eq!(totals.refused, 2, "{totals:?}");
             assert!(totals.down_bytes >= FILE as u64, "{totals:?}");
         },
     );
+}
+
+#[test]
+#[ignore = "needs root and a TUN device: cargo xtask test"]
+fn a_forwarder_that_ends_resets_its_flows() {
+    in_network_namespace("a_forwarder_that_ends_resets_its_flows", || {
+        ip("addr add 198.51.100.7/32 dev lo");
+        // The server reads, and neither answers nor closes.
+        serve(85, |mut client| drop(client.read(&mut [0; 1])));
+        let inside = Namespace::new().expect("root may");
+        let table = forward(&inside);
+        let open = || {
+            let mut stream = connect(85);
+            stream.set_nodelay(true).expect("an option");
+            let limit = Instant::now() + PATIENCE;
+            while table.totals().tcp_open == 0 {
+                assert!(Instant::now() < limit, "the flow is not listed");
+                thread::sleep(Duration::from_millis(10));
+            }
+            table.reset_flows(PATIENCE);
+            let ended = stream.read(&mut [0; 1]).expect_err("it is reset");
+            assert_eq!(ended.kind(), ErrorKind::ConnectionReset);
+        };
+        inside.enter(open).expect("root may enter");
+    });
 }
