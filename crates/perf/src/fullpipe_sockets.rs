@@ -104,8 +104,11 @@ impl Sockets for FullpipeSockets<'_> {
         })
     }
 
-    fn source_address_for(&self, _remote: SocketAddr) -> SocketAddr {
-        SocketAddr::new(self.0.interface().address, 0)
+    fn source_address_for(&self, remote: SocketAddr) -> SocketAddr {
+        let runtime = self.0;
+        // Without a route, the first packet of the test reports the error.
+        let source = runtime.with_stack(|stack, _| stack.routes().source(remote.ip()));
+        SocketAddr::new(source.unwrap_or(self.0.interface().address), 0)
     }
 
     fn stream_send_buffer(&self, options: &SocketOptions) -> io::Result<u64> {

@@ -68,7 +68,8 @@ impl<'a> UdpClient<'a> {
         if let Some(head) = head.and_then(|place| place.try_into().ok()) {
             plan.header(true).write_udp(head);
         }
-        let local = (stack.interface().address, 0).into();
+        let source = stack.routes().source(plan.remote.ip());
+        let local = (source.unwrap_or(stack.interface().address), 0).into();
         Ok(Self {
             plan,
             socket: stack.udp_bind(local)?,
