@@ -181,7 +181,10 @@ fn watch(
         }
         match asked.recv_timeout(PAUSE) {
             // The client may be gone.
-            Ok(request) => drop(request.send(report::metrics(&table.totals()))),
+            Ok(request) => {
+                let metrics = report::metrics(&table.reports(), &table.totals());
+                drop(request.send(metrics));
+            }
             Err(mpsc::RecvTimeoutError::Timeout) => {}
             Err(mpsc::RecvTimeoutError::Disconnected) => thread::sleep(PAUSE),
         }

@@ -3,7 +3,7 @@
 //! Rule: nothing is measured here; `fullpipe-netstack` has the accounts (bytes, and time by limit)
 //! of the flows.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use fullpipe_netstack::forward::{DirectionReport, FlowReport, FlowTotals, HeldBack, Protocol};
 use serde_json::{Value, json};
@@ -42,52 +42,102 @@ pub fn totals(totals: &FlowTotals, as_json: bool) -> String {
         "{} flows carried, {} refused; {} from clients to targets, {} from targets to clients",
         totals.opened,
         totals.refused,
-        bytes(totals.up_bytes),
-        bytes(totals.down_bytes)
+        bytes(totals.up.bytes),
+        bytes(totals.down.bytes)
     )
 }
 
-/// The totals as OpenMetrics.
-pub fn metrics(totals: &FlowTotals) -> String {
+/// The totals, and the limits of the open TCP flows, as OpenMetrics.
+pub fn metrics(flows: &[FlowReport], totals: &FlowTotals) -> String {
     let mut text = String::new();
-    let mut metric = |name: &str, kind: &str, help: &str, samples: &[(&str, u64)]| {
-        let _ = writeln!(text, "# TYPE {name} {kind}\n# HELP {name} {help}");
+    let mut metric = |name: &str, kind: &str, help: &str, samples: &[(&str, f64)]| {
+        let _ = writeln!(text, "# TYPE {name} {kind}");
+        if name.ends_with("_seconds") {
+            let _ = writeln!(text, "# UNIT {name} seconds");
+        }
+        let _ = writeln!(text, "# HELP {name} {help}");
         for (suffix, value) in samples {
             let _ = writeln!(text, "{name}{suffix} {value}");
         }
     };
+    let whole = |number: u64| number as f64;
     metric(
         "fullpipe_forward_flows",
         "gauge",
         "Open flows.",
         &[
-            ("{protocol=\"tcp\"}", totals.tcp_open),
-            ("{protocol=\"udp\"}", totals.udp_open),
+            ("{protocol=\"tcp\"}", whole(totals.tcp_open)),
+            ("{protocol=\"udp\"}", whole(totals.udp_open)),
         ],
     );
     metric(
         "fullpipe_forward_flows_opened",
         "counter",
         "Flows opened.",
-        &[("_total", totals.opened)],
+        &[("_total", whole(totals.opened))],
     );
     metric(
         "fullpipe_forward_flows_refused",
         "counter",
         "Flows whose destination could not be reached.",
-        &[("_total", totals.refused)],
+        &[("_total", whole(totals.refused))],
     );
     metric(
         "fullpipe_forward_bytes",
         "counter",
         "Payload carried: up is from clients to targets, down from targets to clients.",
         &[
-            ("_total{direction=\"up\"}", totals.up_bytes),
-            ("_total{direction=\"down\"}", totals.down_bytes),
+            ("_total{direction=\"up\"}", whole(totals.up.bytes)),
+            ("_total{direction=\"down\"}", whole(totals.down.bytes)),
         ],
+    );
+    metric(
+        "fullpipe_forward_waited_seconds",
+        "counter",
+        "Time for which TCP flows waited for one side, summed over all flows.",
+        &[
+            (
+                "_total{direction=\"up\",side=\"client\"}",
+                totals.up.waited_for_client.as_secs_f64(),
+            ),
+            (
+                "_total{direction=\"up\",side=\"target\"}",
+                totals.up.waited_for_target.as_secs_f64(),
+            ),
+            (
+                "_total{direction=\"down\",side=\"client\"}",
+                totals.down.waited_for_client.as_secs_f64(),
+            ),
+            (
+                "_total{direction=\"down\",side=\"target\"}",
+                totals.down.waited_for_target.as_secs_f64(),
+            ),
+        ],
+    );
+    let limited = limited(flows);
+    let limited: Vec<_> = limited
+        .iter()
+        .map(|(suffix, count)| (suffix.as_str(), whole(*count)))
+        .collect();
+    metric(
+        "fullpipe_forward_flows_limited",
+        "gauge",
+        "Open TCP flows by the limit of the connection to the client that had the longest time.",
+        &limited,
     );
     text.push_str("# EOF\n");
     text
+}
+
+/// Returns the number of flows for each limit of the connection to the client, with the limit as
+/// the label of a metric.
+fn limited(flows: &[FlowReport]) -> BTreeMap<String, u64> {
+    let mut limited = BTreeMap::new();
+    for (limit, _) in flows.iter().filter_map(|flow| flow.client_limit) {
+        let label = format!("{{limit=\"{}\"}}", limit.name());
+        *limited.entry(label).or_default() += 1;
+    }
+    limited
 }
 
 fn flow_line(flow: &FlowReport) -> String {
@@ -159,13 +209,18 @@ fn flow_json(flow: &FlowReport) -> Value {
 }
 
 fn totals_json(totals: &FlowTotals) -> Value {
+    let seconds = |wait: Duration| wait.as_secs_f64();
     json!({
         "tcp_open": totals.tcp_open,
         "udp_open": totals.udp_open,
         "opened": totals.opened,
         "refused": totals.refused,
-        "up_bytes": totals.up_bytes,
-        "down_bytes": totals.down_bytes,
+        "up_bytes": totals.up.bytes,
+        "up_waited_for_client_seconds": seconds(totals.up.waited_for_client),
+        "up_waited_for_target_seconds": seconds(totals.up.waited_for_target),
+        "down_bytes": totals.down.bytes,
+        "down_waited_for_client_seconds": seconds(totals.down.waited_for_client),
+        "down_waited_for_target_seconds": seconds(totals.down.waited_for_target),
     })
 }
 

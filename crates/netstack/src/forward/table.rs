@@ -6,6 +6,7 @@
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
+    ops::AddAssign,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -50,7 +51,7 @@ impl HeldBack {
 }
 
 /// The account of one direction of a flow: its bytes, and the time for which it waited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DirectionReport {
     /// Bytes carried.
     pub bytes: u64,
@@ -58,6 +59,14 @@ pub struct DirectionReport {
     pub waited_for_client: Duration,
     /// Time for which the direction waited for the target.
     pub waited_for_target: Duration,
+}
+
+impl AddAssign for DirectionReport {
+    fn add_assign(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.waited_for_client += other.waited_for_client;
+        self.waited_for_target += other.waited_for_target;
+    }
 }
 
 impl DirectionReport {
@@ -106,10 +115,10 @@ pub struct FlowTotals {
     pub opened: u64,
     /// Flows refused, because the target could not be reached.
     pub refused: u64,
-    /// Bytes from clients to targets, of closed and of open flows.
-    pub up_bytes: u64,
-    /// Bytes from targets to clients, of closed and of open flows.
-    pub down_bytes: u64,
+    /// Sums over closed and open flows, from clients to targets. The waits are those of TCP flows.
+    pub up: DirectionReport,
+    /// The same, from targets to clients.
+    pub down: DirectionReport,
 }
 
 /// The flows that are open.
@@ -118,8 +127,8 @@ pub struct FlowTable {
     flows: Mutex<BTreeMap<u64, Arc<Listed>>>,
     opened: AtomicU64,
     refused: AtomicU64,
-    /// Bytes of closed flows, up and down.
-    closed_bytes: [AtomicU64; 2],
+    /// Sums over closed flows, up and down.
+    closed: Mutex<[DirectionReport; 2]>,
     runtime: OnceLock<Arc<Runtime>>,
 }
 
@@ -131,6 +140,36 @@ struct Listed {
     id: Option<ConnectionId>,
     since: Instant,
     clock: Arc<RelayClock>,
+}
+
+impl Listed {
+    /// Returns the accounts of both directions, up and down.
+    fn directions(&self) -> [DirectionReport; 2] {
+        let up = self.clock.report(RelaySide::Up);
+        let down = self.clock.report(RelaySide::Down);
+        let direction = |report: RelayReport, [client, target]: [Duration; 2]| DirectionReport {
+            bytes: report.bytes,
+            waited_for_client: client,
+            waited_for_target: target,
+        };
+        [
+            direction(up, [up.waited_for_source, up.waited_for_sink]),
+            direction(down, [down.waited_for_sink, down.waited_for_source]),
+        ]
+    }
+
+    /// Returns what this flow adds to the totals. A UDP flow always waits for its next datagram, so
+    /// its waits say nothing.
+    fn sums(&self) -> [DirectionReport; 2] {
+        let directions = self.directions();
+        match self.protocol {
+            Protocol::Tcp => directions,
+            Protocol::Udp => directions.map(|direction| DirectionReport {
+                bytes: direction.bytes,
+                ..DirectionReport::default()
+            }),
+        }
+    }
 }
 
 impl FlowTable {
@@ -150,11 +189,12 @@ impl FlowTable {
     /// Returns the numbers of open flows, and the counts of all flows since the start.
     pub fn totals(&self) -> FlowTotals {
         let flows = self.flows();
+        let [up, down] = *self.closed();
         let mut totals = FlowTotals {
             opened: self.opened.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
-            up_bytes: self.closed_bytes[0].load(Ordering::Relaxed),
-            down_bytes: self.closed_bytes[1].load(Ordering::Relaxed),
+            up,
+            down,
             ..FlowTotals::default()
         };
         for flow in flows.values() {
@@ -162,8 +202,9 @@ impl FlowTable {
                 Protocol::Tcp => totals.tcp_open += 1,
                 Protocol::Udp => totals.udp_open += 1,
             }
-            totals.up_bytes += flow.clock.report(RelaySide::Up).bytes;
-            totals.down_bytes += flow.clock.report(RelaySide::Down).bytes;
+            let [up, down] = flow.sums();
+            totals.up += up;
+            totals.down += down;
         }
         totals
     }
@@ -198,26 +239,24 @@ impl FlowTable {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
+    fn closed(&self) -> MutexGuard<'_, [DirectionReport; 2]> {
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn flows(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Listed>>> {
         self.flows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn report(&self, number: u64, flow: &Listed) -> FlowReport {
-        let up = flow.clock.report(RelaySide::Up);
-        let down = flow.clock.report(RelaySide::Down);
-        let direction = |report: RelayReport, [client, target]: [Duration; 2]| DirectionReport {
-            bytes: report.bytes,
-            waited_for_client: client,
-            waited_for_target: target,
-        };
+        let [up, down] = flow.directions();
         FlowReport {
             number,
             protocol: flow.protocol,
             client: flow.client,
             target: flow.target,
             age: flow.since.elapsed(),
-            up: direction(up, [up.waited_for_source, up.waited_for_sink]),
-            down: direction(down, [down.waited_for_sink, down.waited_for_source]),
+            up,
+            down,
             client_limit: flow.id.and_then(|id| self.limit_of(id)),
         }
     }
@@ -286,12 +325,13 @@ impl Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.table.flows().remove(&self.number);
-        for (side, bytes) in [RelaySide::Up, RelaySide::Down]
-            .into_iter()
-            .zip(&self.table.closed_bytes)
-        {
-            bytes.fetch_add(self.clock.report(side).bytes, Ordering::Relaxed);
+        // A caller of `totals` counts the flow once: it holds the lock of the flows meanwhile.
+        let mut flows = self.table.flows();
+        if let Some(flow) = flows.remove(&self.number) {
+            let [up, down] = flow.sums();
+            let mut closed = self.table.closed();
+            closed[0] += up;
+            closed[1] += down;
         }
     }
 }

@@ -225,7 +225,7 @@ fn programs_in_a_namespace_reach_servers_through_the_forwarder() {
             let totals = table.totals();
             assert_eq!(totals.opened, 4 + FLOWS as u64, "{totals:?}");
             assert_eq!(totals.refused, 2, "{totals:?}");
-            assert!(totals.down_bytes >= FILE as u64, "{totals:?}");
+            assert!(totals.down.bytes >= FILE as u64, "{totals:?}");
         },
     );
 }
