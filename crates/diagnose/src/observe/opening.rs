@@ -138,9 +138,15 @@ fn scale(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) -> Window
         .iter()
         .filter(|ratio| **ratio > 0.8 * largest)
         .count();
-    if largest <= 1.02 || near < 8 {
+    if near < 8 {
         return WindowScale::Unknown;
     }
+    // The payload in flight exceeds a window by little if the window was reduced meanwhile.
+    let largest = if largest <= 1.02 {
+        largest.min(1.0)
+    } else {
+        largest
+    };
     let shift = largest.log2().ceil().clamp(0.0, 14.0);
     let fills = largest / f64::exp2(shift);
     if fills > 0.8 {

@@ -183,12 +183,20 @@ pub fn socket_verdict(
         // Use the limit of the moment: a single observation covers no time.
         false => (account.now.limit, 1.0),
     };
-    let receives = account.moved[1] > account.moved[0];
+    // A single observation has moved nothing: the socket's whole life then decides.
+    let [sent, received] = match observed {
+        true => account.moved,
+        false => moved_so_far(socket),
+    };
+    let receives = received > sent;
     let mut verdict = SocketVerdict {
         receives,
         limit,
         share,
-        receive_limit: account.main_receive_limit(),
+        receive_limit: match observed {
+            true => account.main_receive_limit(),
+            false => (socket.latest.receive_queue > 0).then_some((ReceiveLimit::Reader, 1.0)),
+        },
         is_path: false,
         allows: None,
         sndbuf: None,
@@ -211,6 +219,14 @@ pub fn socket_verdict(
         case.judge_sender(&mut verdict, limit);
     }
     verdict
+}
+
+/// Payload that the socket has sent (and the peer acknowledged) and received since it was opened,
+/// in bytes.
+fn moved_so_far(socket: &FollowedSocket) -> [u64; 2] {
+    let info = socket.latest.info.as_ref();
+    let bytes = info.map(|info| [info.bytes_acked, info.bytes_received]);
+    bytes.map_or([0; 2], |bytes| bytes.map(Option::unwrap_or_default))
 }
 
 /// Origins of the sizes of the send buffer and of the receive buffer of `socket`. Both are unclear
@@ -285,6 +301,9 @@ struct Case<'a> {
 impl Case<'_> {
     fn judge_sender(&self, verdict: &mut SocketVerdict, limit: Limit) {
         match limit {
+            Limit::SendBuffer if self.is_reader_slow(limit) => {
+                verdict.steps = self.reader_steps();
+            }
             Limit::SendBuffer => {
                 let origin = self.origin_of_sndbuf();
                 verdict.sndbuf = Some(origin);
@@ -447,15 +466,8 @@ impl Case<'_> {
     /// Changes at the peer, if the peer's window is the limit.
     fn peer_steps(&self, limit: Limit) -> Vec<SocketStep> {
         let window = u64::from(self.socket.peaks.snd_wnd);
-        let unread = self.other.map(|other| other.latest.receive_queue);
         if limit == Limit::ZeroWindow || self.is_peer_reading_slowly(limit, window) {
-            let mut step = SocketStep::new(
-                "The program at the peer reads slowly or not at all; larger buffers do not help.",
-            );
-            if let Some(unread) = unread {
-                step = step.now(format!("{unread} bytes unread"));
-            }
-            let mut steps = vec![step];
+            let mut steps = self.reader_steps();
             if let (probes @ 1.., Some(most)) = (self.info.probes, self.settings.tcp_retries2) {
                 steps.push(
                     SocketStep::new(format!(
@@ -495,6 +507,32 @@ impl Case<'_> {
         steps
     }
 
+    /// The program at the peer as the cause.
+    fn reader_steps(&self) -> Vec<SocketStep> {
+        let step = SocketStep::new(
+            "The program at the peer reads slowly or not at all; larger buffers do not help.",
+        );
+        let unread = self.other.map(|other| other.latest.receive_queue);
+        vec![match unread {
+            Some(unread) => step.now(format!("{unread} bytes unread")),
+            None => step,
+        }]
+    }
+
+    /// Returns true if the account (time by limit) of the peer's receiver says that its program left
+    /// received payload unread for at least half of the time that `limit` lasted.
+    fn is_reader_slow(&self, limit: Limit) -> bool {
+        let receiver = self
+            .other
+            .and_then(|other| other.account.main_receive_limit());
+        let Some((ReceiveLimit::Reader, share)) = receiver else {
+            return false;
+        };
+        let times = &self.socket.account.times;
+        let total = times.total_micros().max(1) as f64;
+        2.0 * share * total >= times.micros(Some(limit)) as f64
+    }
+
     /// Returns true if the peer's program leaves received payload unread for at least half of the
     /// time that `limit` lasted. `window` is the largest window in bytes. The last observation
     /// decides only if there is no account (time by limit) of the peer's receiver, because at a
@@ -509,11 +547,7 @@ impl Case<'_> {
             return closed > CLOSED_SHARE * (closed + open);
         };
         match other.account.main_receive_limit() {
-            Some((ReceiveLimit::Reader, share)) => {
-                let times = &self.socket.account.times;
-                let total = times.total_micros().max(1) as f64;
-                2.0 * share * total >= times.micros(Some(limit)) as f64
-            }
+            Some((ReceiveLimit::Reader, _)) => self.is_reader_slow(limit),
             Some(_) => false,
             None => u64::from(other.latest.receive_queue) * 2 > window,
         }

@@ -1,6 +1,6 @@
 //! Tests of accounts (time by limit), events, verdicts and recordings, with made-up observations.
 
-use fullpipe_tcp::Limit;
+use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use super::*;
 
@@ -384,6 +384,36 @@ fn a_slow_reader_at_the_peer_is_named_also_just_after_it_read() {
     let mut unread = [0; 11];
     unread[10] = 100_000;
     assert!(!step(unread).starts_with(reader));
+}
+
+/// A larger send buffer would only hold more of what the reader leaves unread.
+#[test]
+fn a_slow_reader_is_named_although_the_send_buffer_is_full() {
+    let rounds: Vec<_> = (0..=10)
+        .map(|round| counted(sending(22, 60_000), round * 100, 0, round * 100))
+        .collect();
+    let (sender, _) = followed(&rounds);
+    let (receiver, _) = followed(&[(); 11].map(|()| observation("unread-receiver")));
+    let alone = socket_verdict(&sender, None, &settings());
+    assert_eq!(alone.limit, Some(Limit::SendBuffer));
+    assert!(alone.allows.is_some());
+    let both = socket_verdict(&sender, Some(&receiver), &settings());
+    assert_eq!((both.limit, both.allows), (Some(Limit::SendBuffer), None));
+    let what = &both.steps[0].what;
+    assert!(what.starts_with("The program at the peer reads slowly"), "{what}");
+}
+
+/// `fullpipe watch --once` has one observation, which covers no time.
+#[test]
+fn one_observation_of_a_socket_with_unread_payload_names_its_reader() {
+    let unread = with_info(observation("unread-receiver"), |info| {
+        info.bytes_acked = Some(300);
+        info.bytes_received = Some(1_000_000);
+    });
+    let (socket, _) = followed(&[unread]);
+    let verdict = socket_verdict(&socket, None, &settings());
+    assert!(verdict.receives);
+    assert_eq!(verdict.receive_limit, Some((ReceiveLimit::Reader, 1.0)));
 }
 
 #[test]
