@@ -34,6 +34,9 @@ pub struct Found {
     /// Index of the lever for the rate of a full link, or for the rate of an application if at
     /// least 99 % of its datagrams arrive. Set only if no lever helps.
     pub used_up: Option<usize>,
+    /// Levers of the hosts that help together, if the budget ended before it was known which of them
+    /// are needed. Set only if `best` is `None`.
+    pub unproven: Option<Gain>,
     /// Every single lever that was run, those of hosts first.
     pub tried: Vec<Gain>,
 }
@@ -63,6 +66,7 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
     let Hosts {
         singles: mut tried,
         together,
+        unproven,
     } = hosts::of(search, deep)?;
     search.twin.work().allow(CONFIRMED);
     let few = tried.iter().filter(|gain| gain.is_worth()).take(RIVALS);
@@ -82,9 +86,8 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
                 return Ok(Found {
                     best: Some(reader),
                     rival: Some(host),
-                    used_up: None,
-                    fault: None,
                     tried,
+                    ..Found::default()
                 });
             }
             Some(host)
@@ -116,6 +119,7 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
     };
     Ok(Found {
         used_up: best.is_none().then(used_up).flatten(),
+        unproven: unproven.filter(|_| best.is_none()),
         fault,
         best,
         rival,
@@ -133,10 +137,8 @@ fn of_full_path(search: &Search<'_>) -> Result<Option<Found>, TwinFailure> {
     let best = Gain::first_worth(&tried).cloned();
     Ok(best.map(|best| Found {
         best: Some(best),
-        rival: None,
-        used_up: None,
-        fault: None,
         tried,
+        ..Found::default()
     }))
 }
 

@@ -36,6 +36,9 @@ pub struct Hosts {
     /// At most two combinations of levers, the better one last. The first gains clearly more than
     /// each of its levers alone. The second adds levers to the first, or to the best single lever.
     pub together: Vec<Gain>,
+    /// A combination that gains clearly more than any single lever, but whose needless levers were
+    /// not removed, because the budget ended. Set only if there is no other combination.
+    pub unproven: Option<Gain>,
 }
 
 /// Runs the levers of the hosts; if `deep`, also resources combined with rules.
@@ -73,7 +76,7 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     search.twin.work().allow(share);
     let mut tries = combinations(search, &mut clues, &singles, deep)?;
     tries.extend(of_helpful(search, &singles)?);
-    let best = best_of(search, tries, Gain::first_worth(&singles))?;
+    let (best, unproven) = best_of(search, tries, Gain::first_worth(&singles))?;
     let is_together = |best: &Gain| best.places.len() > 1;
     let (together, alone): (Vec<Gain>, Vec<Gain>) = best.into_iter().partition(is_together);
     // If the best combination was reduced to one lever, count it as a single lever. Its run
@@ -94,6 +97,7 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     }
     Ok(Hosts {
         together: together.into_iter().chain(more).collect(),
+        unproven,
         singles,
     })
 }
@@ -231,12 +235,13 @@ fn compatible(search: &Search<'_>, set: &[&Gain]) -> (Vec<usize>, Vec<Change>) {
 }
 
 /// Returns the best of `tries` without the levers that it does not need; one lever may be left.
-/// Returns `None` unless this combination gains clearly more than the best `single` lever.
+/// Returns `None` unless this combination gains clearly more than the best `single` lever. The second
+/// value is the value of [`Hosts::unproven`].
 fn best_of(
     search: &Search<'_>,
     mut tries: Vec<Gain>,
     single: Option<&Gain>,
-) -> Result<Option<Gain>, TwinFailure> {
+) -> Result<(Option<Gain>, Option<Gain>), TwinFailure> {
     let is_more = |gain: &Gain| gain.is_more_than(single);
     tries.sort_by(|one, other| match (one.beats(other), other.beats(one)) {
         (true, _) => Ordering::Less,
@@ -252,7 +257,7 @@ fn best_of(
         }
     }
     let Some(best) = best else {
-        return Ok(None);
+        return Ok((None, None));
     };
     let is_enough = |gain: &&Gain| is_more(gain) && keeps(gain, &best);
     let fewer = tries.iter().filter(is_enough);
@@ -265,14 +270,13 @@ fn best_of(
     // If the budget ended before needless levers were removed, a large combination is not named;
     // the best small combination is used.
     let is_unproven = search.twin.work().is_done() && best.places.len() > MOST_UNPROVEN;
-    let best = match is_unproven {
-        true => {
-            let mut few = tries.into_iter();
-            few.find(|gain| gain.places.len() <= MOST_UNPROVEN && is_more(gain))
-        }
-        false => Some(best),
-    };
-    Ok(best.filter(is_more))
+    if !is_unproven {
+        return Ok((Some(best).filter(is_more), None));
+    }
+    let mut few = tries.into_iter();
+    let few = few.find(|gain| gain.places.len() <= MOST_UNPROVEN && is_more(gain));
+    let unproven = few.is_none().then_some(best);
+    Ok((few, unproven.filter(is_more)))
 }
 
 /// Extends `best` by at most [`ROUNDS`] levers, each of which makes it clearly faster, the best

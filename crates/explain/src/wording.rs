@@ -30,7 +30,10 @@ const AS_MUCH: f64 = 0.75;
 pub fn limited_by(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) -> String {
     let Some(best) = &found.best else {
         return found.used_up.map_or_else(
-            || nothing(search),
+            || match &found.unproven {
+                Some(together) => unproven(together),
+                None => nothing(search),
+            },
             |place| used_up(setup, played, &search.levers[place]),
         );
     };
@@ -158,6 +161,24 @@ pub fn is_unopened(played: &Played) -> bool {
         && waited
             .first()
             .is_some_and(|(limit, _)| *limit == Limit::Handshake)
+}
+
+/// Returns the words for a combination of levers whose needless levers are not known.
+fn unproven(together: &Gain) -> String {
+    let gain = match together.ends {
+        true => "the simulated transfer completes".to_string(),
+        false => format!(
+            "the simulated goodput is {} times as high",
+            three_digits(together.ratio)
+        ),
+    };
+    format!(
+        "{}. With {} settings of the hosts together, {gain}. Which of them are needed is not known, \
+         because the search ended too early. To try every change alone and the best ones together, \
+         run `fullpipe lab explain --matrix`",
+        Cause::UNKNOWN.words,
+        together.changes.len()
+    )
 }
 
 /// Returns the words for a transfer that no lever speeds up.

@@ -20,6 +20,9 @@ const LEAST: u64 = 2_000_000;
 const PLANNED: u64 = 85;
 /// Number of events that take as long as building the simulated hosts and links of one run.
 const WORLD: u64 = 1_000;
+/// Factor by which the budget grows if it ends before the needed levers (things that could be
+/// changed) of a combination that helps are known.
+const MORE: u64 = 4;
 /// Share of all work after which the search for the cause ends.
 pub const FOUND: f64 = 0.65;
 /// Share of all work after which the search for the smallest values ends.
@@ -49,7 +52,7 @@ pub type Progress<'a> = dyn Fn(f64) -> ControlFlow<()> + Sync + 'a;
 /// The budget of an explanation, and the events so far.
 pub struct Work<'a> {
     /// Events that the explanation may take in total.
-    budget: u64,
+    budget: AtomicU64,
     /// Numbers of events at which the current search begins and ends.
     window: [AtomicU64; 2],
     /// Number of events after which no further run begins in the current step.
@@ -72,7 +75,7 @@ impl<'a> Work<'a> {
 
     fn up_to(budget: u64, progress: &'a Progress<'a>) -> Self {
         Self {
-            budget,
+            budget: AtomicU64::new(budget),
             window: [AtomicU64::new(0), AtomicU64::new(budget)],
             limit: AtomicU64::new(budget),
             done: AtomicU64::new(0),
@@ -81,14 +84,20 @@ impl<'a> Work<'a> {
     }
 
     /// Events that the explanation may take in total.
-    pub const fn budget(&self) -> u64 {
-        self.budget
+    pub fn budget(&self) -> u64 {
+        self.budget.load(Ordering::Relaxed)
+    }
+
+    /// Multiplies the budget by [`MORE`].
+    pub fn extend(&self) {
+        let more = self.budget().saturating_mul(MORE);
+        self.budget.store(more, Ordering::Relaxed);
     }
 
     /// Returns true if the budget is limited. In this case runs that rarely change the result are
     /// skipped.
-    pub const fn is_bounded(&self) -> bool {
-        self.budget < u64::MAX
+    pub fn is_bounded(&self) -> bool {
+        self.budget() < u64::MAX
     }
 
     /// Events so far, including `WORLD` events for each run.
@@ -98,7 +107,7 @@ impl<'a> Work<'a> {
 
     /// Begins a search that may run until `share` of all work is done.
     pub fn begin(&self, share: f64) {
-        let until = (self.budget as f64 * share) as u64;
+        let until = (self.budget() as f64 * share) as u64;
         let [from, to] = &self.window;
         from.store(self.done(), Ordering::Relaxed);
         to.store(until.max(self.done()), Ordering::Relaxed);
@@ -125,7 +134,7 @@ impl<'a> Work<'a> {
 
     /// Reports the progress to the caller.
     pub fn advance(&self) -> ControlFlow<()> {
-        let share = self.done() as f64 / self.budget as f64;
+        let share = self.done() as f64 / self.budget() as f64;
         (self.progress)(share.min(ALL))
     }
 }

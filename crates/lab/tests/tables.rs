@@ -10,8 +10,8 @@ mod widths;
 use std::{env, fs, path::Path, sync::LazyLock};
 
 use fullpipe_lab::{
-    Measured, Report, RowReport, RunOptions, catalogue, goodput_markdown, layout::Layout,
-    report_text, run,
+    Experiment, Measured, Report, RowReport, RunOptions, catalogue, goodput_markdown,
+    layout::Layout, report_text, run,
 };
 
 static LOSS: LazyLock<Report> = LazyLock::new(|| report("loss"));
@@ -198,6 +198,33 @@ fn tuned_buffers_fill_a_gigabit_over_100_ms_within_three_seconds() {
         assert!(seconds <= 3.0, "{label}: {seconds} s");
     }
     assert_eq!(measured(&AUTOTUNE, "fixed 64K").time_to_90_s, None);
+}
+
+/// Two hosts with the settings of a stock Linux. The maximum of the receive buffer is the limit, and
+/// then that of the send buffer. All settings together help so much that the first search ends
+/// before it knows which of them are needed.
+#[test]
+#[ignore = "long path: run by `cargo xtask test --only lab`"]
+fn tuned_buffers_of_a_stock_linux_are_named_on_a_long_fat_path() {
+    let file = r#"
+title = "A long fat path"
+hosts.host.preset = "linux"
+hosts.peer.preset = "linux"
+links.path = { between = ["host", "peer"], rate = "1gbit", delay = "50ms" }
+workload = { from = "host", to = "peer", write = 16384, duration = "8s" }
+rows = [{ label = "row" }]
+"#;
+    let experiment = Experiment::parse("long", "long.toml", file).unwrap();
+    let report = run(&experiment, &RunOptions::plain(1)).unwrap();
+    let found = report.rows[0].verdict.as_ref().unwrap();
+    assert_eq!(found.limit.name, "receive_window", "{:?}", found.parts);
+    let paste = &found.parts.change[0].paste;
+    assert!(paste.contains("tcp_rmem"), "{paste}");
+    let predicted = found.predicted.as_ref().unwrap().goodput_mbps;
+    assert!(
+        predicted > 1.25 * report.rows[0].measured.goodput_mbps,
+        "{predicted}"
+    );
 }
 
 #[test]

@@ -22,3 +22,16 @@ fn a_search_ends_where_the_next_one_may_begin() {
     work.add(work.budget() / 10);
     assert!(work.is_done());
 }
+
+#[test]
+fn an_extended_budget_lets_a_search_go_on_where_it_ended() {
+    let work = Work::of_row(100_000, &|_share| ControlFlow::Continue(()));
+    work.begin(1.0);
+    work.add(work.budget());
+    assert!(work.is_done());
+    let before = work.budget();
+    work.extend();
+    assert_eq!(work.budget(), MORE * before);
+    work.begin(1.0);
+    assert!(!work.is_done() && work.is_bounded());
+}

@@ -400,7 +400,10 @@ fn a_slow_reader_is_named_although_the_send_buffer_is_full() {
     let both = socket_verdict(&sender, Some(&receiver), &settings());
     assert_eq!((both.limit, both.allows), (Some(Limit::SendBuffer), None));
     let what = &both.steps[0].what;
-    assert!(what.starts_with("The program at the peer reads slowly"), "{what}");
+    assert!(
+        what.starts_with("The program at the peer reads slowly"),
+        "{what}"
+    );
 }
 
 /// `fullpipe watch --once` has one observation, which covers no time.
