@@ -204,12 +204,14 @@ fn lines(rows: &[Row], layout: Layout) -> String {
         }
     }
     let last = columns.len() - 1;
+    // Compute the widths once, because each is computed from all rows.
+    let mut widths: Vec<_> = columns.iter().map(|column| width(column, fold)).collect();
+    widths[last] = 0;
     let line = |cell: &dyn Fn(&Column) -> String| {
         let mut line = String::new();
         for (place, column) in columns.iter().enumerate() {
-            let is_last = place == last;
-            let wide = if is_last { 0 } else { width(column, fold) };
-            let gap = if is_last { 0 } else { GAP };
+            let wide = widths[place];
+            let gap = if place == last { 0 } else { GAP };
             let cell = cell(column);
             line += &match column.is_number {
                 true => format!("{cell:>wide$}{:gap$}", ""),

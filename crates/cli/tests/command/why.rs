@@ -448,3 +448,61 @@ fn no_line_of_a_table_is_wider_than_the_terminal() {
     let longest = text.lines().max_by_key(|line| line.chars().count());
     assert!(longest.unwrap().chars().count() <= 80, "{text}");
 }
+
+/// Returns a pcap file of raw IPv4 packets, one microsecond apart.
+fn pcap(packets: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
+    // Magic number, version 2.4, two unused words, snap length, link type (raw IP).
+    let head: [u32; 6] = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 101];
+    let mut file = head.map(u32::to_le_bytes).concat();
+    for (packet, at_us) in packets.into_iter().zip(0_u32..) {
+        let len = packet.len() as u32;
+        let seconds = 1_700_000_000 + at_us / 1_000_000;
+        let record = [seconds, at_us % 1_000_000, len, len];
+        file.extend(record.map(u32::to_le_bytes).concat());
+        file.extend(packet);
+    }
+    file
+}
+
+/// Returns a packet from 10.0.0.1 to 10.0.0.2 with the payload `rest`.
+fn ipv4(protocol: u8, rest: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0x45, 0];
+    packet.extend((20 + rest.len() as u16).to_be_bytes());
+    packet.extend([0, 0, 0, 0, 64, protocol, 0, 0]);
+    packet.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    packet.extend(rest);
+    packet
+}
+
+/// Returns a TCP segment without payload from port `port` to port 443.
+fn segment(port: u16, flags: u8) -> Vec<u8> {
+    let [high, low] = port.to_be_bytes();
+    let [to_high, to_low] = 443_u16.to_be_bytes();
+    let ports = [high, low, to_high, to_low];
+    let numbers = [0, 0, 0, 1, 0, 0, 0, 0];
+    let rest = [0x50, flags, 0xff, 0xff, 0, 0, 0, 0];
+    ipv4(6, &[&ports[..], &numbers, &rest].concat())
+}
+
+const SYN: u8 = 2;
+const RST: u8 = 4;
+
+/// Writes a capture of 10,001 connections, one more than the rows that are kept. Only the last
+/// connection, which has no row, was reset. Returns the name of the file.
+fn many_connections(folder: &Folder) -> String {
+    let path = folder.0.join("many.pcap");
+    let opened = (1..=10_001).map(|port| segment(port, SYN));
+    fs::write(&path, pcap(opened.chain([segment(10_001, RST)]))).unwrap();
+    path.to_str().unwrap().to_string()
+}
+
+#[test]
+fn a_table_of_ten_thousand_rows_is_printed() {
+    let folder = Folder::new("why-many");
+    let many = many_connections(&folder);
+    let output = fullpipe(&["why", &many, "--top", "0"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    let rows = text.lines().filter(|line| line.contains(" > 10.0.0.2:443"));
+    assert_eq!(rows.count(), 10_000);
+}
