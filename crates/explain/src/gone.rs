@@ -11,7 +11,7 @@ use fullpipe_scenario::{
     Outcome, Played, Scene, Setup, Shares,
     experiment::HostPlan,
     scene::{MemoryWait, Silence, patience, timeouts_in_vain},
-    units::{grouped, three_digits},
+    units::{counted, grouped, three_digits},
     watch::Watch,
 };
 use fullpipe_tcp::ReceiveLimit;
@@ -23,7 +23,7 @@ use crate::{
     lever::{Change, LeverKind, changed},
     names,
     twin::TwinFailure,
-    wording::{counted, percent},
+    wording::percent,
     work::Work,
 };
 

@@ -6,7 +6,7 @@
 use fullpipe_scenario::{
     Outcome, Played, Setup, Shares,
     experiment::{HostPlan, RELIEFS, Stop, with_bytes},
-    units::{seconds_text, three_digits},
+    units::{counted, seconds_text, three_digits},
 };
 use fullpipe_sim::link::Direction;
 use fullpipe_tcp::{Limit, ReceiveLimit};
@@ -17,7 +17,7 @@ use crate::{
     lever::{Lever, Place},
     search::{Gain, Search, WORTH},
     shown_by::BUSY,
-    wording::{self, counted, either, ends_of, listed, percent, waits_for},
+    wording::{self, either, ends_of, listed, percent, waits_for},
 };
 
 /// A sentence about a share of the time is written only if the share is at least this.

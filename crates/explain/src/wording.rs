@@ -6,7 +6,7 @@
 use fullpipe_scenario::{
     Outcome, Played, Setup, Shares,
     experiment::{Stop, with_bytes},
-    units::{grouped, rate_text, seconds_text, three_digits},
+    units::{rate_text, seconds_text, three_digits},
 };
 use fullpipe_sim::link::Direction;
 use fullpipe_tcp::Limit;
@@ -341,14 +341,6 @@ pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
             "{what} of about {about} instead of {present}{flow} (simulated; {low} to {high} with \
              different seeds)"
         ),
-    }
-}
-
-/// Returns a number with its noun: `1 probe`, `15 probes`.
-pub fn counted(number: u64, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        _ => format!("{} {noun}s", grouped(number)),
     }
 }
 

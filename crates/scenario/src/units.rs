@@ -148,6 +148,14 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// Returns a number with its noun: `1 probe`, `15 probes`.
+pub fn counted(number: u64, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{} {noun}s", grouped(number)),
+    }
+}
+
 /// Unit of an [`Amount`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {

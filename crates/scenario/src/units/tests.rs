@@ -1,8 +1,8 @@
 //! Tests that amounts in their common forms are accepted, and that ambiguous ones are refused.
 
 use super::{
-    Amount, Unit, ambiguous_probability, grouped, parse_probability, parse_rate, rate_text,
-    seconds_text, three_digits,
+    Amount, Unit, ambiguous_probability, counted, grouped, parse_probability, parse_rate,
+    rate_text, seconds_text, three_digits,
 };
 
 #[test]
@@ -88,6 +88,8 @@ fn numbers_are_shown_short() {
     assert_eq!(grouped(7), "7");
     assert_eq!(grouped(16_384), "16,384");
     assert_eq!(grouped(2_000_000), "2,000,000");
+    assert_eq!(counted(1, "probe"), "1 probe");
+    assert_eq!(counted(1_500, "probe"), "1,500 probes");
 }
 
 #[test]
