@@ -152,6 +152,33 @@ impl Ord for ByTimeLost {
     }
 }
 
+/// Adds `row`. If there are then more than `rows_max` rows, removes the one with the least lost
+/// time.
+fn keep(rows: &mut BinaryHeap<ByTimeLost>, rows_max: usize, row: Row) {
+    rows.push(ByTimeLost(row));
+    if rows.len() > rows_max {
+        rows.pop();
+    }
+}
+
+/// Returns the rows; those with the most time lost come first.
+fn most_lost_first(rows: &BinaryHeap<ByTimeLost>) -> Vec<Row> {
+    let mut rows: Vec<_> = rows.iter().map(|ByTimeLost(row)| row.clone()).collect();
+    rows.sort_by(|one, other| {
+        let by_loss = other.lost_s.total_cmp(&one.lost_s);
+        by_loss.then(one.number.cmp(&other.number))
+    });
+    rows
+}
+
+/// Rows that are chosen from all connections, including those without a row in the table.
+struct Selection {
+    chooses: Box<dyn Fn(&Row) -> bool + Send + Sync>,
+    rows: BinaryHeap<ByTimeLost>,
+    /// Largest number of rows that are kept.
+    rows_max: usize,
+}
+
 /// Addresses, ports and initial sequence numbers, which are equal in all captures of a connection.
 type Identity = (FlowKey, [u32; 2]);
 
@@ -257,6 +284,7 @@ pub struct Connections {
     rows: BinaryHeap<ByTimeLost>,
     /// Largest number of rows that are kept.
     rows_max: usize,
+    selections: Vec<Selection>,
     /// Number of connections in all captures.
     count: u64,
     /// Number of connections that an earlier capture also contains.
@@ -298,6 +326,7 @@ impl Connections {
         Self {
             rows: BinaryHeap::new(),
             rows_max,
+            selections: Vec::new(),
             count: 0,
             repeated: 0,
             known: HashMap::new(),
@@ -314,6 +343,20 @@ impl Connections {
             full_capture: 0,
             log: None,
         }
+    }
+
+    /// Begins a selection: of the connections that are added from now on and that `chooses` accepts,
+    /// keeps the `rows_max` with the most lost time. [`Connections::selected`] returns them.
+    pub fn select(
+        &mut self,
+        rows_max: usize,
+        chooses: impl Fn(&Row) -> bool + Send + Sync + 'static,
+    ) {
+        self.selections.push(Selection {
+            chooses: Box::new(chooses),
+            rows: BinaryHeap::new(),
+            rows_max,
+        });
     }
 
     /// Returns a function that creates the analysis of each further connection of the current
@@ -360,11 +403,13 @@ impl Connections {
             }
         }
         self.note_apart(&flow);
-        self.rows
-            .push(ByTimeLost(Row::of(&flow, flow.number, self.capture)));
-        if self.rows.len() > self.rows_max {
-            self.rows.pop();
+        let row = Row::of(&flow, flow.number, self.capture);
+        for selection in &mut self.selections {
+            if (selection.chooses)(&row) {
+                keep(&mut selection.rows, selection.rows_max, row.clone());
+            }
         }
+        keep(&mut self.rows, self.rows_max, row);
         let is_full = match self.wanted {
             Some(wanted) => wanted == flow.number,
             None => self.distinct() == 1,
@@ -489,6 +534,11 @@ impl Connections {
         self.count - self.repeated
     }
 
+    /// Number of connections that have no row, because other connections lost more time.
+    pub fn left_out(&self) -> u64 {
+        self.distinct() - self.rows.len() as u64
+    }
+
     /// Begins the next capture. Connections that are added from now on belong to this capture.
     pub fn next_capture(&mut self) {
         self.capture += 1;
@@ -523,15 +573,15 @@ impl Connections {
 
     /// The rows; those with the most time lost come first.
     pub fn sorted(&self) -> Vec<Row> {
-        let mut rows: Vec<_> = self
-            .rows
-            .iter()
-            .map(|ByTimeLost(row)| row.clone())
-            .collect();
-        rows.sort_by(|one, other| {
-            let by_loss = other.lost_s.total_cmp(&one.lost_s);
-            by_loss.then(one.number.cmp(&other.number))
-        });
-        rows
+        most_lost_first(&self.rows)
+    }
+
+    /// The rows of a selection; those with the most time lost come first. `place` is the number,
+    /// from 0, of the call of [`Connections::select`].
+    ///
+    /// # Panics
+    /// Panics if there were not that many calls.
+    pub fn selected(&self, place: usize) -> Vec<Row> {
+        most_lost_first(&self.selections[place].rows)
     }
 }

@@ -20,6 +20,7 @@ use fullpipe_diagnose::{
     capture::{CaptureWarning, FlowFilter},
     facts::captured_ends,
 };
+use fullpipe_lab::units::{counted, grouped};
 use fullpipe_perf::Stop;
 
 use crate::{
@@ -49,6 +50,7 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
         connections: Connections::new(arguments.flow, Connections::ROWS),
         are_all_read: true,
     };
+    conditions::judge(&mut inputs.connections, &arguments.fail_on);
     if let Some(interface) = &arguments.interface {
         let filter = arguments.filter.as_ref();
         let time = arguments.seconds;
@@ -213,6 +215,7 @@ fn finish(
     let twin = twin::of(arguments, terminal, connections, &inputs.recordings)?;
     files.write(inputs, twin.as_ref())?;
     show(arguments, terminal, inputs, twin.as_ref())?;
+    note_left_out(arguments, terminal, connections);
     conclude(arguments, inputs)
 }
 
@@ -298,6 +301,24 @@ fn warn(captures: &[Capture]) {
     }
 }
 
+/// Prints a note if the rows that were requested lack connections. JSON has their number
+/// (`connections_left_out`).
+fn note_left_out(arguments: &WhyArguments, terminal: &Terminal, connections: &Connections) {
+    let left_out = connections.left_out();
+    let kept = connections.distinct() - left_out;
+    let is_table = !arguments.json && !arguments.csv && connections.full().is_none();
+    let wants_all = is_table && (arguments.top == 0 || arguments.top as u64 > kept);
+    let has_rows = arguments.csv || arguments.parquet.is_some() || wants_all;
+    if left_out > 0 && has_rows && !terminal.quiet {
+        note(format_args!(
+            "the rows lack {}: only the {} connections that lost most time are kept; --filter \
+             chooses fewer connections",
+            counted(left_out, "connection"),
+            grouped(kept)
+        ));
+    }
+}
+
 /// Returns how the command ends: with success, an error, or a condition of `--fail-on` that was
 /// met.
 fn conclude(arguments: &WhyArguments, inputs: &Inputs) -> Result<(), Failure> {
@@ -311,7 +332,7 @@ fn conclude(arguments: &WhyArguments, inputs: &Inputs) -> Result<(), Failure> {
         return Err(Failure::Reported);
     }
     let mut is_met = false;
-    for condition in &arguments.fail_on {
+    for (place, condition) in arguments.fail_on.iter().enumerate() {
         let mut lines: Vec<String> = match condition {
             ConnectionCondition::Partial => {
                 let partial = captures
@@ -326,7 +347,7 @@ fn conclude(arguments: &WhyArguments, inputs: &Inputs) -> Result<(), Failure> {
                     })
                     .collect()
             }
-            condition => conditions::meeting(connections, condition),
+            condition => conditions::meeting(connections, place, condition),
         };
         lines.extend(recordings::meeting(recordings, condition));
         is_met |= !lines.is_empty();

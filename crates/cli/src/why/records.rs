@@ -105,7 +105,7 @@ pub fn json(
         schema: JSON_SCHEMA,
         captures: captures.iter().map(capture).collect(),
         connections: rows.iter().map(row).collect(),
-        connections_left_out: connections.distinct() - rows.len() as u64,
+        connections_left_out: connections.left_out(),
         apart: connections.apart().iter().map(apart).collect(),
         observed: connections.full().map(|flow| &flow.outcome),
         twin: twin.map(twin::json),

@@ -7,7 +7,7 @@ use fullpipe_captures::{Apart, ApartBy, Capture, Connections, Row, limit_words};
 use fullpipe_diagnose::inferred::Confidence;
 use fullpipe_lab::{
     layout::{Layout, Tone},
-    units::{grouped, rate_text, seconds_text},
+    units::{counted, grouped, rate_text, seconds_text},
 };
 
 /// Spaces between columns.
@@ -241,11 +241,18 @@ fn lines(rows: &[Row], layout: Layout) -> String {
 fn notes(all: &Connections, captures: &[Capture], shown: usize) -> Vec<String> {
     let more = all.distinct() - shown as u64;
     let mut notes = Vec::new();
+    let left_out = all.left_out();
     if more > 0 {
-        notes.push(format!(
-            "{} more connections lost less time (--top 0 shows all).",
-            grouped(more)
-        ));
+        let others = match left_out {
+            0 => " (--top 0 shows all)".to_string(),
+            _ if left_out == more => String::new(),
+            _ => format!(
+                " (--top 0 shows all except {})",
+                counted(left_out, "connection")
+            ),
+        };
+        let more = counted(more, "more connection");
+        notes.push(format!("{more} lost less time{others}."));
     }
     if let [(later, number), others @ ..] = all.same() {
         let others = match others.len() {

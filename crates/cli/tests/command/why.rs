@@ -487,11 +487,11 @@ fn segment(port: u16, flags: u8) -> Vec<u8> {
 const SYN: u8 = 2;
 const RST: u8 = 4;
 
-/// Writes a capture of 10,001 connections, one more than the rows that are kept. Only the last
-/// connection, which has no row, was reset. Returns the name of the file.
+/// Writes a capture of 10,001 connections, one more than the rows that are kept. The last connection
+/// lost no time, so it has no row; only this connection was reset. Returns the name of the file.
 fn many_connections(folder: &Folder) -> String {
     let path = folder.0.join("many.pcap");
-    let opened = (1..=10_001).map(|port| segment(port, SYN));
+    let opened = (1..=10_000).map(|port| segment(port, SYN));
     fs::write(&path, pcap(opened.chain([segment(10_001, RST)]))).unwrap();
     path.to_str().unwrap().to_string()
 }
@@ -500,9 +500,32 @@ fn many_connections(folder: &Folder) -> String {
 fn a_table_of_ten_thousand_rows_is_printed() {
     let folder = Folder::new("why-many");
     let many = many_connections(&folder);
-    let output = fullpipe(&["why", &many, "--top", "0"]);
+    let output = fullpipe(&["why", &many, "--top", "0", "--width", "200"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
     let rows = text.lines().filter(|line| line.contains(" > 10.0.0.2:443"));
     assert_eq!(rows.count(), 10_000);
+}
+
+/// `--fail-on` judges connections without a row, too. CSV and Parquet say that rows are missing.
+#[test]
+fn connections_without_a_row_are_judged_and_noted() {
+    let folder = Folder::new("why-left-out");
+    let many = many_connections(&folder);
+    let left_out = "the rows lack 1 connection: only the 10,000 connections";
+    let judged = fullpipe(&["why", &many, "--fail-on", "reset", "--width", "400"]);
+    let notes = stderr(&judged);
+    assert_eq!(judged.status.code(), Some(3), "{notes}");
+    assert!(notes.contains("connection 10001 (10.0.0.1:10001 to 10.0.0.2:443): reset"));
+    assert!(!notes.contains(left_out), "{notes}");
+    assert!(stdout(&judged).contains("--top 0 shows all except 1 connection"));
+    let tables = folder.0.join("tables");
+    let tables = ["--json", "--parquet", tables.to_str().unwrap()];
+    for more in [&["--csv"][..], &["--top", "0"], &tables] {
+        let output = fullpipe(&[&["why", &many][..], more].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(stderr(&output).contains(left_out), "{}", stderr(&output));
+    }
+    let answer = answer_of(&["why", &many, "--json"]);
+    assert_eq!(answer["connections_left_out"], 1);
 }
