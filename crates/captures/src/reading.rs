@@ -17,9 +17,6 @@ use fullpipe_diagnose::capture::{
 
 use crate::connections::Connections;
 
-/// Number of segments between two calls of `progress`.
-const EVERY: u64 = 65_536;
-
 /// A capture that was read.
 pub struct Capture {
     /// Name of the capture, as the user gave it.
@@ -89,9 +86,9 @@ impl Opened {
     }
 }
 
-/// Reads one capture into `connections`. Calls `progress` with the share that was read, or with 0
-/// if the length is unknown; if `progress` returns `ControlFlow::Break`, reading ends as at the end
-/// of the file.
+/// Reads one capture into `connections`. After each read of a part of the file, calls `progress`
+/// with the share that was read, or with 0 if the length is unknown; if `progress` returns
+/// `ControlFlow::Break`, reading ends as at the end of the file.
 ///
 /// # Errors
 /// Fails if the file does not begin like a capture, or if its beginning cannot be read.
@@ -105,20 +102,20 @@ pub fn read(
     let Opened { source, len } = opened;
     let mut reader = CaptureReader::open(source, count.clone())?;
     let mut table = FlowTable::new(FlowLimits::DEFAULT, connections.analysis());
-    let mut until_update = EVERY;
-    for (key, segment) in reader.by_ref() {
-        if let Some(filter) = filter
-            && !filter.chooses(&key)
+    let mut bytes = 0;
+    while let Some(found) = reader.next_frame() {
+        if let Some((key, segment)) = found
+            && filter.is_none_or(|filter| filter.chooses(&key))
         {
-            continue;
+            table.on_segment(key, &segment, |flow| connections.add(flow));
         }
-        table.on_segment(key, &segment, |flow| connections.add(flow));
-        until_update -= 1;
-        if until_update == 0 {
-            until_update = EVERY;
+        // Look at the bytes and not at the segments, because a capture may have no segment, and a
+        // program may write it slowly.
+        if count.get() != bytes {
+            bytes = count.get();
             let share = match len {
                 0 => 0.0,
-                len => (count.get() as f64 / len as f64).min(1.0),
+                len => (bytes as f64 / len as f64).min(1.0),
             };
             if progress(share).is_break() {
                 break;

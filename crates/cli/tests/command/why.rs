@@ -1,6 +1,11 @@
 //! Tests of `fullpipe why` with captures that the simulator writes.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    io::Write,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
 use parquet::{file::reader::SerializedFileReader, record::RowAccessor};
 use serde_json::{Value, json};
@@ -528,4 +533,36 @@ fn connections_without_a_row_are_judged_and_noted() {
     }
     let answer = answer_of(&["why", &many, "--json"]);
     assert_eq!(answer["connections_left_out"], 1);
+}
+
+/// The first Ctrl-C ends an endless stream, even if no packet is a segment of a chosen connection.
+#[test]
+fn an_interrupt_ends_a_stream_without_chosen_segments() {
+    for (packet, more) in [
+        (ipv4(17, &[0; 30]), &["--quick"][..]),
+        (segment(5, SYN), &["--filter", "port 1"]),
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
+            .args(["why", "-"])
+            .args(more)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        // More than a pipe holds. When it is written, the program reads and handles the signal.
+        let file = pcap(vec![packet; 20_000]);
+        let packets = &file[24..];
+        input.write_all(&file).unwrap();
+        input.write_all(packets).unwrap();
+        let id = child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &id]).status();
+        assert!(sent.unwrap().success());
+        let has_ended = (0..200).any(|_| input.write_all(packets).is_err());
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        assert!(has_ended, "{more:?}");
+        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    }
 }

@@ -39,6 +39,21 @@ impl CaptureReader {
         })
     }
 
+    /// Reads the next frame. Returns its segment, `Some(None)` if the frame has no segment, and
+    /// `None` if there are no more frames.
+    pub fn next_frame(&mut self) -> Option<Option<(FlowKey, Segment)>> {
+        if self.ending.is_some() {
+            return None;
+        }
+        match self.file.next_frame() {
+            Ok(frame) => Some(self.dissector.on_frame(&frame)),
+            Err(ending) => {
+                self.ending = Some(ending);
+                None
+            }
+        }
+    }
+
     /// Time of the last frame read, in nanoseconds since the Unix epoch.
     pub fn now_ns(&self) -> i64 {
         self.dissector.now_ns()
@@ -62,20 +77,9 @@ impl Iterator for CaptureReader {
     type Item = (FlowKey, Segment);
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ending.is_some() {
-            return None;
-        }
         loop {
-            match self.file.next_frame() {
-                Ok(frame) => {
-                    if let Some(found) = self.dissector.on_frame(&frame) {
-                        return Some(found);
-                    }
-                }
-                Err(ending) => {
-                    self.ending = Some(ending);
-                    return None;
-                }
+            if let Some(found) = self.next_frame()? {
+                return Some(found);
             }
         }
     }
