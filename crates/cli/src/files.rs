@@ -8,6 +8,7 @@ use std::{
     ffi::OsString,
     fs,
     io::BufWriter,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -110,6 +111,55 @@ impl<'a> Pictures<'a> {
             write_whole("--csv", &file, fullpipe_report::csv(run).as_bytes())?;
         }
         Ok(())
+    }
+}
+
+/// Refuses an output of `why` that would replace one of its input files.
+///
+/// # Errors
+/// Fails if an output is the same file as an input.
+pub fn keep_inputs(arguments: &WhyArguments) -> Result<(), Failure> {
+    // Returns the number of a regular file; a device or a FIFO is not replaced.
+    let number = |path: &Path| {
+        let found = fs::metadata(path).ok().filter(fs::Metadata::is_file);
+        found.map(|found| (found.dev(), found.ino()))
+    };
+    let inputs = arguments.files.iter().map(|path| match path.to_str() {
+        Some("-") => Path::new("/dev/stdin"),
+        _ => path.as_path(),
+    });
+    let inputs: Vec<_> = inputs.filter_map(number).collect();
+    let standard_output = Path::new("/dev/stdout");
+    if number(standard_output).is_some_and(|file| inputs.contains(&file)) {
+        let why = "standard output is one of the input files; redirect it to another file";
+        return Err(Failure::usage(why));
+    }
+    let mut outputs = Vec::new();
+    for (flag, path, ending) in [
+        ("--report", &arguments.report, None),
+        ("--scenario", &arguments.scenario, None),
+        ("--xplot", &arguments.xplot, Some("xpl")),
+        (PARQUET, &arguments.parquet, Some("parquet")),
+    ] {
+        let Some(path) = path else {
+            continue;
+        };
+        outputs.push((flag, path.clone()));
+        // The names of the files in a folder are not known yet, so every file with their extension
+        // counts.
+        let inside = ending.and_then(|_| fs::read_dir(path).ok());
+        let inside = inside.into_iter().flatten().flatten();
+        let inside = inside.map(|entry| entry.path());
+        let own = inside.filter(|path| path.extension().and_then(|own| own.to_str()) == ending);
+        outputs.extend(own.map(|path| (flag, path)));
+    }
+    let is_input = |path: &Path| number(path).is_some_and(|file| inputs.contains(&file));
+    match outputs.iter().find(|(_, path)| is_input(path)) {
+        Some((flag, path)) => Err(Failure::usage(format!(
+            "{flag} {}: this file is one of the input files; choose another name",
+            path.display()
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -12,14 +12,15 @@ mod table;
 pub mod verdict;
 
 use std::{
-    fs::File,
-    io::{BufWriter, IsTerminal, stdout},
+    fs::{self, File},
+    io::{BufReader, BufWriter, IsTerminal, stdout},
+    path::Path,
     sync::mpsc::{self, Receiver, RecvTimeoutError},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use fullpipe_diagnose::socket::{
-    FollowedSocket, HostSettings, SocketEvent, SocketTable, SocketWriter, ss_line,
+    FollowedSocket, HostSettings, SocketEvent, SocketRecording, SocketTable, SocketWriter, ss_line,
 };
 use fullpipe_lab::units::seconds_text;
 use fullpipe_perf::Stop;
@@ -65,6 +66,21 @@ fn no_socket(arguments: &WatchArguments) -> Failure {
     ))
 }
 
+/// Refuses to replace a file that is not a recording. An empty file, a device and a FIFO are
+/// accepted.
+fn keep_other_files(path: &Path) -> Result<(), Failure> {
+    let has_content = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
+    let is_recording =
+        || File::open(path).is_ok_and(|file| SocketRecording::open(BufReader::new(file)).is_ok());
+    match has_content && !is_recording() {
+        true => Err(Failure::usage(format!(
+            "--record {}: the file exists and is not a recording; choose another name",
+            path.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// State of a running `fullpipe watch`.
 struct Watching<'a> {
     arguments: &'a WatchArguments,
@@ -93,8 +109,9 @@ impl<'a> Watching<'a> {
             let failed = |error: std::io::Error| {
                 Failure::failed(format!("--record {}: {error}", path.display()))
             };
+            keep_other_files(path)?;
             let file = File::create(path).map_err(failed)?;
-            let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease");
+            let kernel = fs::read_to_string("/proc/sys/kernel/osrelease");
             let kernel = kernel.unwrap_or_default();
             let began = unix_time_s() - source.now_us() as f64 / 1e6;
             SocketWriter::create(BufWriter::new(file), began, kernel.trim(), &settings)

@@ -26,7 +26,7 @@ use fullpipe_perf::Stop;
 use crate::{
     arguments::{ConnectionCondition, WhyArguments},
     failure::{Failure, note},
-    files::{ParquetFolder, Pictures},
+    files::{ParquetFolder, Pictures, keep_inputs},
     output::{Terminal, print},
     progress::Progress,
 };
@@ -42,6 +42,7 @@ struct Inputs {
 
 /// Runs the subcommand.
 pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure> {
+    keep_inputs(arguments)?;
     let files = Files::new(arguments)?;
     let stop = Stop::on_interrupt()?;
     let mut inputs = Inputs {

@@ -566,3 +566,46 @@ fn an_interrupt_ends_a_stream_without_chosen_segments() {
         assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     }
 }
+
+#[test]
+fn an_output_does_not_replace_an_input() {
+    let folder = Folder::new("why-inputs");
+    let [small, _] = captures(&folder);
+    fs::copy(&small, folder.0.join("one.xpl")).unwrap();
+    std::os::unix::fs::symlink(&small, folder.0.join("link.html")).unwrap();
+    let name = "both-1.pcapng";
+    refused(
+        &folder.0,
+        &[
+            (
+                &["why", name, "--report", name],
+                "--report both-1.pcapng: this file is one of the input files",
+            ),
+            (
+                &["why", &small, "--report", "link.html"],
+                "--report link.html: this file is one of the input files",
+            ),
+            (
+                &["why", name, "--scenario", name],
+                "--scenario both-1.pcapng: this file is one",
+            ),
+            (
+                &["why", name, "--parquet", name],
+                "--parquet both-1.pcapng: this file is one",
+            ),
+            (
+                &["why", "one.xpl", "--xplot", "."],
+                "--xplot ./one.xpl: this file is one",
+            ),
+        ],
+    );
+    let before = fs::read(&small).unwrap();
+    let appended = fs::OpenOptions::new().append(true).open(&small).unwrap();
+    let status = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
+        .args(["why", &small, "--csv"])
+        .stdout(appended)
+        .stderr(Stdio::null())
+        .status();
+    assert_eq!(status.unwrap().code(), Some(2));
+    assert_eq!(fs::read(&small).unwrap(), before);
+}

@@ -11,6 +11,7 @@ mod kernel;
 mod outputs;
 
 use std::{
+    env, fs,
     net::{SocketAddr, TcpListener, TcpStream},
     process::{Command, Output},
     time::{Duration, Instant},
@@ -139,6 +140,30 @@ fn a_wrong_request_is_one_line_with_its_remedy() {
         assert_eq!(line.trim_end().lines().count(), 1, "{arguments:?}: {line}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
+}
+
+/// `--record` replaces an empty file and a recording, and keeps every other file.
+#[test]
+fn a_file_that_is_no_recording_is_kept() {
+    let path = env::temp_dir().join(format!("fullpipe-kept-{}", std::process::id()));
+    let name = path.to_str().unwrap();
+    let record = || watch(&["--record", name, "-t", "0.1", "-q", "--port", "1"]);
+    for other in ["a letter\n", "{\"name\": \"a package\"}\n"] {
+        fs::write(&path, other).unwrap();
+        let output = record();
+        let line = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(line.contains("exists and is not a recording"), "{line}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), other);
+    }
+    fs::write(&path, "").unwrap();
+    for _ in 0..2 {
+        let output = record();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let recorded = fs::read_to_string(&path).unwrap();
+        assert!(recorded.contains("fullpipe-sockets"));
+    }
+    fs::remove_file(&path).unwrap();
 }
 
 #[test]
