@@ -62,6 +62,9 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
         return finish(arguments, terminal, &inputs, &files);
     }
     read_files(arguments, terminal, &mut inputs, &stop)?;
+    if inputs.captures.is_empty() {
+        refuse_options_of_captures(arguments)?;
+    }
     inputs.connections.merge();
     let answer = finish(arguments, terminal, &inputs, &files);
     if stop.is_raised() {
@@ -69,6 +72,26 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
         return Err(Failure::Interrupted(why.to_string()));
     }
     answer
+}
+
+/// Refuses the options that have no effect on recordings. Called if no capture was read.
+fn refuse_options_of_captures(arguments: &WhyArguments) -> Result<(), Failure> {
+    let options = [
+        ("--filter", arguments.filter.is_some()),
+        ("--flow", arguments.flow.is_some()),
+        ("--brief", arguments.brief),
+        ("--scenario", arguments.scenario.is_some()),
+        ("--report", arguments.report.is_some()),
+        ("--xplot", arguments.xplot.is_some()),
+        ("--csv", arguments.csv),
+        ("--parquet", arguments.parquet.is_some()),
+    ];
+    match options.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Failure::usage(format!(
+            "{option} needs a capture, but only recordings of fullpipe watch were read"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Reads captures and recordings. For a file that cannot be read, prints an error and goes on.

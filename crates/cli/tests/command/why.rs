@@ -609,3 +609,26 @@ fn an_output_does_not_replace_an_input() {
     assert_eq!(status.unwrap().code(), Some(2));
     assert_eq!(fs::read(&small).unwrap(), before);
 }
+
+#[test]
+fn options_that_need_a_capture_are_refused_with_recordings_alone() {
+    let folder = Folder::new("why-recordings");
+    let connection = json!({
+        "began_ns": 0, "elapsed_s": 1.0, "sender": "10.0.0.1:5", "receiver": "10.0.0.2:443",
+    });
+    fs::write(folder.0.join("host.sockets"), idle_socket(&connection)).unwrap();
+    for option in [
+        &["--filter", "port 1"][..],
+        &["--flow", "1"],
+        &["--brief"],
+        &["--scenario", "slow.toml"],
+        &["--report", "page.html"],
+        &["--xplot", "graphs"],
+        &["--csv"],
+        &["--parquet", "tables"],
+    ] {
+        let arguments = [&["why", "host.sockets"][..], option].concat();
+        let expected = format!("{} needs a capture", option[0]);
+        refused(&folder.0, &[(&arguments, &expected)]);
+    }
+}
