@@ -59,6 +59,10 @@ const fn text(
     }
 }
 
+const RTT: &str = "rtt";
+const LIMIT_NOW: &str = "limit now";
+const SINCE_START: &str = "since start";
+
 const COLUMNS: [TableColumn; 14] = [
     number("sk", 0, |socket, _| {
         format!("{:x}", socket.latest.id.cookie)
@@ -68,7 +72,7 @@ const COLUMNS: [TableColumn; 14] = [
     text("peer", 0, |socket, _| socket.latest.id.peer.to_string()),
     number("out Mbit/s", 1, |socket, _| rate(socket, 0)),
     number("in Mbit/s", 2, |socket, _| rate(socket, 1)),
-    number("rtt", 4, rtt),
+    number(RTT, 4, rtt),
     number("cwnd", 6, |socket, _| {
         with_info(socket, |info| info.snd_cwnd.to_string())
     }),
@@ -83,7 +87,7 @@ const COLUMNS: [TableColumn; 14] = [
         })
     }),
     number("unread", 11, |socket, _| bytes(socket.latest.receive_queue)),
-    text("limit now", 0, |socket, _| {
+    text(LIMIT_NOW, 0, |socket, _| {
         let now = socket.account.now;
         let doubt = match now.confidence {
             Confidence::Low => "?",
@@ -91,7 +95,7 @@ const COLUMNS: [TableColumn; 14] = [
         };
         format!("{}{doubt}", short(now.limit))
     }),
-    text("since start", 5, |socket, _| {
+    text(SINCE_START, 5, |socket, _| {
         let (limit, share) = socket.account.times.main();
         match socket.account.times.total_micros() {
             0 => unknown(),
@@ -99,6 +103,19 @@ const COLUMNS: [TableColumn; 14] = [
         }
     }),
 ];
+
+/// Width of the column with this heading that suffices for the cells of later rounds; 0 if the
+/// heading is as wide as these cells. In the first round, limit and share are still unknown.
+fn later_width(heading: &str) -> usize {
+    let limits = || Limit::ALL.iter().map(|limit| columns(&short(Some(*limit))));
+    let longest = || limits().max().unwrap_or_default();
+    match heading {
+        RTT => columns("12.3 ms"),
+        LIMIT_NOW => longest() + columns("?"),
+        SINCE_START => longest() + columns(" 100 %"),
+        _ => 0,
+    }
+}
 
 fn unknown() -> String {
     "-".to_string()
@@ -177,7 +194,7 @@ pub struct TableLayout {
 
 impl TableLayout {
     /// Chooses the columns for `sockets` that fit `layout`. `first` is the heading and the width of
-    /// an additional first column.
+    /// an additional first column, of a table to which later rounds are appended.
     pub fn of(
         sockets: &[&FollowedSocket],
         source: &Source,
@@ -189,8 +206,9 @@ impl TableLayout {
             let cells = sockets
                 .iter()
                 .map(|socket| columns(&(column.cell)(socket, source)));
+            let later = first.map_or(0, |_| later_width(column.heading));
             cells
-                .chain([columns(column.heading)])
+                .chain([columns(column.heading), later])
                 .max()
                 .unwrap_or_default()
         };
