@@ -22,7 +22,7 @@ use std::{
 use fullpipe_diagnose::socket::{
     FollowedSocket, HostSettings, SocketEvent, SocketRecording, SocketTable, SocketWriter, ss_line,
 };
-use fullpipe_lab::units::seconds_text;
+use fullpipe_lab::units::{counted, seconds_text};
 use fullpipe_perf::Stop;
 
 use crate::{
@@ -332,8 +332,8 @@ impl<'a> Watching<'a> {
         let layout = self.terminal.layout;
         let columns = TableLayout::of(&sockets, &self.source, layout, None);
         let mut text = format!(
-            "{} sockets, {} shown; watched for {}; Ctrl-C ends the command",
-            self.table.sockets().len(),
+            "{}, {} shown; watched for {}; Ctrl-C ends the command",
+            counted(self.table.sockets().len() as u64, "socket"),
             sockets.len(),
             seconds_text(self.source.now_us() as f64 / 1e6)
         );
@@ -456,9 +456,10 @@ impl<'a> Watching<'a> {
             print(&format!("\n{}", self.verdict(socket)))?;
         }
         if sockets.len() > MOST_VERDICTS && !is_silent {
-            let rest = sockets.len() - MOST_VERDICTS;
+            let rest = (sockets.len() - MOST_VERDICTS) as u64;
+            let rest = counted(rest, "more socket");
             print(&format!(
-                "\n{rest} more sockets carried fewer bytes; `--socket SK` prints the verdict about socket SK"
+                "\n{rest} carried fewer bytes; `--socket SK` prints the verdict about socket SK"
             ))?;
         }
         if self.arguments.nstat {

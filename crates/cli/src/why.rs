@@ -307,7 +307,9 @@ fn show(
             }
         }
         None => {
-            text += &table::connections(connections, captures, &rows, arguments.top, layout);
+            let is_filtered = arguments.filter.is_some();
+            let top = arguments.top;
+            text += &table::connections(connections, captures, &rows, top, is_filtered, layout);
             if !recordings.is_empty() {
                 text += &recordings::lines(recordings, &rows, layout);
             }

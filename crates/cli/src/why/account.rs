@@ -11,7 +11,7 @@ use fullpipe_diagnose::{
 };
 use fullpipe_lab::{
     layout::{Layout, Tone},
-    units::{grouped, rate_text, seconds_text},
+    units::{counted, grouped, rate_text, seconds_text},
 };
 
 /// Largest number of episodes that are printed.
@@ -113,8 +113,8 @@ fn transfer(flow: &EndedFlow<ObservedConnection>) -> String {
         sent => sent,
     };
     let mut text = format!(
-        "{} bytes in {}; {}; {ending}",
-        grouped(bytes),
+        "{} in {}; {}; {ending}",
+        counted(bytes, "byte"),
         seconds_text(seconds),
         back_text(seen, back.payload_bytes)
     );
@@ -128,22 +128,18 @@ fn transfer(flow: &EndedFlow<ObservedConnection>) -> String {
 /// Describes the `bytes` of payload that the receiver sent. If the ends send payload in turns,
 /// calls this payload requests or answers.
 fn back_text(seen: &ObservedConnection, bytes: u64) -> String {
-    let several = |count: u64, name: &str| match count {
-        1 => format!("1 {name}"),
-        _ => format!("{} {name}s", grouped(count)),
-    };
-    let bytes = grouped(bytes);
+    let bytes = counted(bytes, "byte");
     match seen.exchange {
         Some(exchange) if exchange.asker == seen.sender => format!(
-            "{}, with {bytes} bytes of answers",
-            several(exchange.requests, "request")
+            "{}, with {bytes} of answers",
+            counted(exchange.requests, "request")
         ),
         Some(exchange) => format!(
-            "{} to {} of {bytes} bytes",
-            several(exchange.responses, "answer"),
-            several(exchange.requests, "request")
+            "{} to {} of {bytes}",
+            counted(exchange.responses, "answer"),
+            counted(exchange.requests, "request")
         ),
-        None => format!("{bytes} bytes back"),
+        None => format!("{bytes} back"),
     }
 }
 
@@ -233,9 +229,9 @@ fn windows(seen: &ObservedConnection) -> String {
     let zero = &data.zero_windows;
     if zero.count > 0 {
         parts.push(format!(
-            "receive window closed {} times for {} in all; window probes: {} answered, {} lost, \
+            "receive window closed {} for {} in all; window probes: {} answered, {} lost, \
              at most {} lost in a row",
-            zero.count,
+            counted(zero.count, "time"),
             ns_text(zero.closed_ns),
             zero.probes_answered,
             zero.probes_lost,
@@ -263,16 +259,20 @@ fn losses(seen: &ObservedConnection) -> String {
         return "none".to_string();
     }
     let mut parts = vec![format!(
-        "{} retransmitted of {} data segments",
+        "{} retransmitted of {}",
         grouped(sent.total()),
-        grouped(data.data_segments)
+        counted(data.data_segments, "data segment")
     )];
     // Without ACKs, call no retransmission fast, because duplicate ACKs would not be seen.
     let fast = if seen.only.is_some() { 0 } else { sent.fast };
+    let tail_probes = match sent.tail_probe {
+        1 => "tail loss probe",
+        _ => "tail loss probes",
+    };
     let kinds = [
         (fast, "fast"),
         (sent.timeout, "after a timeout"),
-        (sent.tail_probe, "tail loss probes"),
+        (sent.tail_probe, tail_probes),
         (sent.handshake, "of the handshake"),
         (sent.spurious, "spurious"),
         (data.reordered, "reordered"),
@@ -282,8 +282,8 @@ fn losses(seen: &ObservedConnection) -> String {
     }
     if data.missing_bytes > 0 {
         parts.push(format!(
-            "the capture lacks {} bytes that were acknowledged",
-            grouped(data.missing_bytes)
+            "the capture lacks {} of the acknowledged payload",
+            counted(data.missing_bytes, "byte")
         ));
     }
     parts.join("; ")
@@ -293,8 +293,8 @@ fn small_writes(seen: &ObservedConnection) -> Option<String> {
     let waits = &seen.small_writes;
     (waits.waits > 0).then(|| {
         format!(
-            "{} waits for ACKs: {} because of Nagle's algorithm, {} more because of delayed ACKs",
-            grouped(waits.waits),
+            "{} for ACKs: {} because of Nagle's algorithm, {} more because of delayed ACKs",
+            counted(waits.waits, "wait"),
             ns_text(waits.nagle_ns),
             ns_text(waits.delayed_ack_ns)
         )
@@ -345,24 +345,28 @@ fn episodes(out: &mut String, seen: &ObservedConnection, layout: Layout) {
             0 => "--json has them".to_string(),
             _ => format!("--json has the first {}", grouped(listed as u64)),
         };
-        *out += &format!("  {} more episodes ({where_else})\n", grouped(all - kept));
+        let more = counted(all - kept, "more episode");
+        *out += &format!("  {more} ({where_else})\n");
     }
 }
 
 fn kind(episode: &SeenEpisode) -> String {
     let count = grouped(episode.count);
+    let several = |noun: &str| counted(episode.count, noun);
     match episode.kind {
-        EpisodeKind::LostHandshake => format!("handshake retransmitted {count} times"),
+        EpisodeKind::LostHandshake => format!("handshake retransmitted {}", several("time")),
         EpisodeKind::Timeout => format!("retransmission timeout, {count} in a row"),
-        EpisodeKind::FastRecovery => format!("fast recovery of {count} segments"),
+        EpisodeKind::FastRecovery => format!("fast recovery of {}", several("segment")),
         EpisodeKind::TailProbe => "tail loss probe".to_string(),
         EpisodeKind::Spurious => "spurious retransmission".to_string(),
-        EpisodeKind::ZeroWindow => format!("zero window with {count} probes"),
-        EpisodeKind::ProbesLost => format!("{count} window probes without an answer"),
+        EpisodeKind::ZeroWindow => format!("zero window with {}", several("probe")),
+        EpisodeKind::ProbesLost => format!("{} without an answer", several("window probe")),
         EpisodeKind::IdleRestart => {
             "idle longer than a retransmission timeout; cwnd may be smaller".to_string()
         }
-        EpisodeKind::Reordering => format!("{count} segments reordered before the capture point"),
+        EpisodeKind::Reordering => {
+            format!("{} reordered before the capture point", several("segment"))
+        }
         EpisodeKind::MtuHole => format!("long segments are lost; segments of {count} bytes arrive"),
     }
 }

@@ -7,7 +7,7 @@ use fullpipe_captures::{Capture, Connections};
 use fullpipe_diagnose::merge::{MergeFacts, PassageFacts};
 use fullpipe_lab::{
     layout::{Layout, Tone},
-    units::{grouped, rate_text, seconds_text},
+    units::{counted, grouped, rate_text, seconds_text},
 };
 use serde::Serialize;
 
@@ -77,9 +77,9 @@ fn clocks(facts: &MergeFacts, far: &str) -> String {
 /// determined by the receiver.
 fn passage(facts: &PassageFacts, has_payload: bool) -> String {
     let mut parts = vec![format!(
-        "{} of {} segments lost between the captures",
+        "{} of {} lost between the captures",
         grouped(facts.lost),
-        grouped(facts.segments)
+        counted(facts.segments, "segment")
     )];
     if !facts.reasons.is_empty() {
         let reasons = facts.reasons.iter();
@@ -117,6 +117,7 @@ fn passage(facts: &PassageFacts, has_payload: bool) -> String {
 fn added(facts: &MergeFacts, near: &str) -> String {
     let mut parts = vec![match facts.needless {
         0 => "no retransmission was spurious".to_string(),
+        1 => "1 retransmission was spurious: all of its bytes had already arrived".to_string(),
         count => format!(
             "{} retransmissions were spurious: all of their bytes had already arrived",
             grouped(count)
@@ -151,9 +152,8 @@ fn losses(out: &mut String, facts: &MergeFacts, layout: Layout) {
     }
     let more = facts.losses.len().saturating_sub(LOSSES);
     if more > 0 {
-        let more = grouped(more as u64);
-        *out +=
-            &format!("  {more} more segments were lost and retransmitted (--json lists them)\n");
+        let more = counted(more as u64, "more segment");
+        *out += &format!("  {more} lost and retransmitted (listed by --json)\n");
     }
 }
 

@@ -16,7 +16,7 @@ use fullpipe_diagnose::{
 use fullpipe_fit::{RecordedSizes, SizedBy};
 use fullpipe_lab::{
     layout::{Layout, Tone},
-    units::{grouped, seconds_text},
+    units::{counted, seconds_text},
 };
 use fullpipe_perf::Stop;
 use serde::Serialize;
@@ -147,10 +147,10 @@ pub fn headings(recordings: &[Recording], layout: Layout) -> String {
         let replay = &recording.replay;
         let name = layout.paint(Tone::Heading, &recording.name);
         let line = format!(
-            "{name}: {} observations in {}, {} sockets, Linux {}",
-            grouped(replay.rounds),
+            "{name}: {} in {}, {}, Linux {}",
+            counted(replay.rounds, "observation"),
             seconds_text(replay.last_us as f64 / 1e6),
-            grouped(replay.sockets.len() as u64 + replay.omitted),
+            counted(replay.sockets.len() as u64 + replay.omitted, "socket"),
             recording.kernel
         );
         layout.paragraph(&mut out, "", 2, &line);
@@ -180,8 +180,8 @@ pub fn verdicts(recordings: &[Recording], top: usize, layout: Layout) -> String 
         let more = sockets.len().saturating_sub(shown) as u64 + recording.replay.omitted;
         if more > 0 {
             let text = format!(
-                "{} more sockets of {} carried fewer bytes (--top 0 prints all sockets that were kept in memory).",
-                grouped(more),
+                "{} of {} carried fewer bytes (--top 0 prints all sockets that were kept in memory).",
+                counted(more, "more socket"),
                 recording.name
             );
             layout.paragraph(&mut out, "", 0, &text);

@@ -19,12 +19,12 @@ pub fn captures(captures: &[Capture], layout: Layout) -> String {
     for capture in captures {
         let counters = &capture.counters;
         let span_s = (counters.ended_ns - counters.began_ns) as f64 / 1e9;
-        let line = format!(
-            "{} packets in {}, {} of them TCP segments",
-            grouped(counters.frames),
-            seconds_text(span_s),
-            grouped(counters.segments),
-        );
+        let segments = match counters.segments {
+            1 => "1 of them a TCP segment".to_string(),
+            several => format!("{} of them TCP segments", grouped(several)),
+        };
+        let packets = counted(counters.frames, "packet");
+        let line = format!("{packets} in {}, {segments}", seconds_text(span_s));
         let name = layout.paint(Tone::Heading, &capture.name);
         layout.paragraph(&mut out, "", 2, &format!("{name}: {line}"));
         for warning in &capture.warnings {
@@ -128,16 +128,22 @@ fn limit(row: &Row) -> String {
     )
 }
 
-/// Returns the table of the connections: at most `top` of them, or all if `top` is 0.
+/// Returns the table of the connections: at most `top` of them, or all if `top` is 0. `is_filtered`
+/// is true if the user gave a filter.
 pub fn connections(
     all: &Connections,
     captures: &[Capture],
     rows: &[Row],
     top: usize,
+    is_filtered: bool,
     layout: Layout,
 ) -> String {
     if rows.is_empty() {
-        return "No connection was found.\n".to_string();
+        let text = match is_filtered {
+            true => "No connection was found that the filter chooses.\n",
+            false => "No connection was found.\n",
+        };
+        return text.to_string();
     }
     let count = match top {
         0 => rows.len(),
@@ -257,6 +263,7 @@ fn notes(all: &Connections, captures: &[Capture], shown: usize) -> Vec<String> {
     if let [(later, number), others @ ..] = all.same() {
         let others = match others.len() {
             0 => String::new(),
+            1 => " 1 more connection is in two captures.".to_string(),
             more => format!(
                 " {} more connections are in two captures.",
                 grouped(more as u64)
@@ -269,11 +276,16 @@ fn notes(all: &Connections, captures: &[Capture], shown: usize) -> Vec<String> {
     }
     if let [first, others @ ..] = all.apart() {
         notes.push(apart(first));
-        if !others.is_empty() {
-            let more = grouped(others.len() as u64);
-            notes.push(format!(
-                "{more} more pairs of connections are probably the same connection (--json lists them)."
-            ));
+        match others.len() {
+            0 => {}
+            1 => notes.push(
+                "1 more pair of connections is probably the same connection (--json lists it)."
+                    .to_string(),
+            ),
+            more => notes.push(format!(
+                "{} more pairs of connections are probably the same connection (--json lists them).",
+                grouped(more as u64)
+            )),
         }
     }
     if captures.len() > 1 {

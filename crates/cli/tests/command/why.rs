@@ -632,3 +632,18 @@ fn options_that_need_a_capture_are_refused_with_recordings_alone() {
         refused(&folder.0, &[(&arguments, &expected)]);
     }
 }
+
+#[test]
+fn one_packet_is_singular_and_no_connection_names_the_filter() {
+    let folder = Folder::new("why-one");
+    let path = folder.0.join("one.pcap");
+    fs::write(&path, pcap([segment(5, SYN)])).unwrap();
+    let why = ["why", path.to_str().unwrap(), "--quick"];
+    let text = stdout(&fullpipe(&why));
+    assert!(text.contains("1 packet in 0 s, 1 of them a TCP segment"));
+    let filtered = stdout(&fullpipe(&[&why[..], &["--filter", "port 1"]].concat()));
+    assert!(
+        filtered.contains("No connection was found that the filter chooses."),
+        "{filtered}"
+    );
+}
