@@ -13,7 +13,10 @@ mod records;
 mod table;
 mod twin;
 
-use std::{ops::ControlFlow, path::Path};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 
 use fullpipe_captures::{Capture, Connections, Opened, TwinAnswer, connection_tables, run_facts};
 use fullpipe_diagnose::{
@@ -42,6 +45,12 @@ struct Inputs {
 
 /// Runs the subcommand.
 pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure> {
+    let is_standard_input = |path: &&PathBuf| path.to_str() == Some("-");
+    if arguments.files.iter().filter(is_standard_input).count() > 1 {
+        return Err(Failure::usage(
+            "standard input was given twice; give `-` once",
+        ));
+    }
     keep_inputs(arguments)?;
     let files = Files::new(arguments)?;
     let stop = Stop::on_interrupt()?;
@@ -235,6 +244,13 @@ fn finish(
                 connections.count()
             ),
         }));
+    }
+    // After a capture on an interface, print the table, because the packets are gone.
+    let is_one = connections.full().is_some() || connections.distinct() == 0;
+    if arguments.brief && !is_one && arguments.interface.is_none() {
+        return Err(Failure::usage(
+            "--brief needs one connection: name it with --flow N",
+        ));
     }
     let twin = twin::of(arguments, terminal, connections, &inputs.recordings)?;
     files.write(inputs, twin.as_ref())?;

@@ -63,7 +63,7 @@ pub struct WatchArguments {
     #[arg(long)]
     pub idle: bool,
     /// Print events: blocked writers, closed windows, timeouts
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "once"])]
     pub events: bool,
     /// At the end, print the TCP counters that changed, as nstat does
     #[arg(long)]

@@ -155,7 +155,7 @@ fn a_partial_capture_gives_a_partial_answer_that_says_so() {
 #[test]
 fn files_that_are_no_captures_and_wrong_requests_are_refused() {
     let folder = Folder::new("why-refused");
-    let [small, _] = captures(&folder);
+    let [small, large] = captures(&folder);
     for (arguments, wanted) in [
         (
             &["why", "both.toml"][..],
@@ -193,6 +193,11 @@ fn files_that_are_no_captures_and_wrong_requests_are_refused() {
                 "no limit is called `cwnd`",
             ),
             (&["why", &small, "--json", "--csv"], "cannot be used with"),
+            (&["why", "-", "-"], "standard input was given twice"),
+            (
+                &["why", &small, &large, "--brief"],
+                "--brief needs one connection: name it with --flow N",
+            ),
         ],
     );
 }
@@ -638,7 +643,7 @@ fn one_packet_is_singular_and_no_connection_names_the_filter() {
     let folder = Folder::new("why-one");
     let path = folder.0.join("one.pcap");
     fs::write(&path, pcap([segment(5, SYN)])).unwrap();
-    let why = ["why", path.to_str().unwrap(), "--quick"];
+    let why = ["why", path.to_str().unwrap(), "--quick", "--width", "400"];
     let text = stdout(&fullpipe(&why));
     assert!(text.contains("1 packet in 0 s, 1 of them a TCP segment"));
     let filtered = stdout(&fullpipe(&[&why[..], &["--filter", "port 1"]].concat()));

@@ -122,6 +122,7 @@ fn a_wrong_request_is_one_line_with_its_remedy() {
         (vec!["--socket", "xyz"], 2, "from the column sk"),
         (vec!["--prometheus", "no"], 2, "expected a port"),
         (vec!["--once", "--record", "x"], 2, "cannot be used with"),
+        (vec!["--once", "--events"], 2, "cannot be used with"),
         (
             vec!["--pid", "4000000000"],
             1,
