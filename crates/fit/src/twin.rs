@@ -16,7 +16,7 @@ use crate::{
     evidence::{Evidence, RecordedSizes},
     failure::FitFailure,
     misfit::{Compared, Figures, Verdict},
-    plan::{Basis, FittedValue, Plan},
+    plan::{Basis, FittedValue, Plan, RECEIVER, SENDER},
     run::{Place, Ran, run},
     sizes,
     variants::{self, Best},
@@ -40,6 +40,9 @@ const SIMPLER: f64 = 0.02;
 const ALGORITHM: &str = "The capture does not show the present congestion control; `ss -ti` on the \
                          host prints it. If the host already uses the advised congestion control, no \
                          setting of a host helps.";
+
+/// Words beside a present value that the capture does not contain.
+const ESTIMATED: &str = "estimated from the capture";
 
 /// Options of a fit.
 #[derive(Clone, Debug)]
@@ -268,7 +271,7 @@ impl CaptureTwin {
             )),
             Some(_) | None => {
                 let explained = self.without_small_gain(fault_first(explained));
-                Ok(self.with_other_settings(explained))
+                Ok(self.with_estimates_marked(self.with_other_settings(explained)))
             }
         })
     }
@@ -296,6 +299,30 @@ impl CaptureTwin {
             parts.limited_by = parts.limited_by.replacen(&now, &doubted, 1);
             setting.cautions.push(note.clone());
             line.notes.push(note);
+        }
+        explained
+    }
+
+    /// Marks values of settings in the text that are estimates, because the hosts may have slightly
+    /// different values.
+    fn with_estimates_marked(&self, mut explained: Explanation) -> Explanation {
+        let Explanation {
+            settings, parts, ..
+        } = &mut explained;
+        for (advised, line) in settings.iter().zip(&mut parts.change) {
+            let names = [&advised.setting.name, &advised.knob];
+            let is_estimated = names.into_iter().any(|name| {
+                let value = self.plan.get(&format!("{}.{name}", advised.on));
+                value.is_some_and(|value| is_estimate(value) && value.to == line.from)
+            });
+            if is_estimated {
+                line.from = format!("about {}, {ESTIMATED}", line.from);
+            }
+        }
+        for value in self.plan.values.iter().filter(|value| is_estimate(value)) {
+            if let Some((SENDER | RECEIVER, name)) = value.set.split_once('.') {
+                mark_estimate(&mut parts.limited_by, &format!("{name} = {}", value.to));
+            }
         }
         explained
     }
@@ -378,6 +405,28 @@ impl CaptureTwin {
     /// The experiment file.
     pub fn file(&self) -> String {
         self.plan.file()
+    }
+}
+
+/// Returns true if the value is one number or several, which follow from the capture and are not in
+/// its segments.
+fn is_estimate(value: &FittedValue) -> bool {
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    match value.basis {
+        Basis::Inferred | Basis::Guessed => value.to.split(' ').all(is_number),
+        Basis::Seen | Basis::Assumed => false,
+    }
+}
+
+/// Adds [`ESTIMATED`] after the first `setting` in `text`, such as `SO_SNDBUF = 13897`. Skips a
+/// setting whose value continues with another digit.
+fn mark_estimate(text: &mut String, setting: &str) {
+    let mut ends = text
+        .match_indices(setting)
+        .map(|(at, _)| at + setting.len());
+    let end = ends.find(|end| !text[*end..].starts_with(|next: char| next.is_ascii_digit()));
+    if let Some(end) = end {
+        text.insert_str(end, &format!(" ({ESTIMATED})"));
     }
 }
 

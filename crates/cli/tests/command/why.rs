@@ -217,7 +217,9 @@ fn a_capture_of_a_kernel_gives_the_setting_and_the_time() {
     let text = stdout(&fullpipe(&["why", &kernel_capture(), "--width", "400"]));
     for part in [
         "Limited by  the send buffer: SO_SNDBUF",
+        "SO_SNDBUF = 13897 (estimated from the capture)",
         "Change      leave SO_SNDBUF unset",
+        "The present value is about 13897, estimated from the capture.",
         "Gives       a transfer time of 0.4",
         "Twin        a simulation fitted",
     ] {
