@@ -3,8 +3,9 @@
 //! Rule: memory is bounded. A row of fixed size is kept for each of the connections with the most
 //! lost time (`lost_s`: the sender had something to send and the path was not full). At most
 //! [`Connections::ROWS`] rows are kept, unless another number is given; other connections are only
-//! counted. The whole result is kept for one connection: the requested one, or the only one. A
-//! connection that is recognised as one of an earlier capture gets no second row.
+//! counted, unless a selection keeps them. The whole result is kept for one connection: the
+//! requested one, or the only one. A connection that is recognised as one of an earlier capture gets
+//! no second row.
 
 use std::{
     cmp::Ordering,
