@@ -6,7 +6,7 @@
 use std::env;
 
 use fullpipe_lab::{
-    Experiment, RunOptions, catalogue, experiment::Row, layout::Tone, matrix, matrix_json,
+    Effort, Experiment, RunOptions, catalogue, experiment::Row, layout::Tone, matrix, matrix_json,
     matrix_text, verdict_text,
 };
 
@@ -64,6 +64,11 @@ fn verdicts(
         Progress::new(terminal, &experiment.name, titles).ending_on_interrupt(String::new)?;
     let options = RunOptions {
         progress: &|place, share| progress.advance(place, share),
+        // A single row may take longer.
+        effort: match experiment.rows.len() {
+            1 => Effort::High,
+            _ => Effort::Usual,
+        },
         ..RunOptions::plain(arguments.seed)
     };
     let report = fullpipe_lab::run(experiment, &options)

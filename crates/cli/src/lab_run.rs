@@ -13,7 +13,7 @@ use std::{
 };
 
 use fullpipe_lab::{
-    Axis, Experiment, Outline, ProcessorClock, ProcessorTime, Report, RowReport, RunError,
+    Axis, Effort, Experiment, Outline, ProcessorClock, ProcessorTime, Report, RowReport, RunError,
     RunOptions, TablePrinter, Watch,
     catalogue::{self, ExperimentFile},
     json_array, kernel_text,
@@ -157,6 +157,7 @@ impl Batch<'_> {
                 counters: arguments.nstat,
             },
             explain: !arguments.quick,
+            effort: Effort::Usual,
             memory: None,
             captures: self.captures,
             progress: &|row, share| progress.advance(row, share),

@@ -29,7 +29,7 @@ use crate::{
     shown_by,
     twin::{Speed, Twin, TwinFailure},
     wording,
-    work::{ADVISED, FOUND, Progress, Work},
+    work::{ADVISED, Effort, FOUND, Progress, Work},
 };
 
 /// Smallest number of segments in a part of a transfer, if the budget allows. A transfer of fewer
@@ -79,16 +79,16 @@ pub fn explain(setup: &Setup, seed: u64) -> Result<Explanation, TwinFailure> {
         failure,
     })?;
     let played = played.expect("nothing interrupts it");
-    explain_played(setup, seed, &played, None, &|_share| {
-        ControlFlow::Continue(())
-    })
+    let go_on = |_share: f64| ControlFlow::Continue(());
+    explain_played(setup, seed, &played, None, Effort::Usual, &go_on)
 }
 
 /// Explains a transfer of `setup` that was `played` with the seeds from `seed` on. The runs of the
 /// explanation are shortened: together they take at most half the work of the row's own run, or
 /// about two seconds of processor time if that is more. If several settings help together, and this
-/// work does not show which of them are needed, the runs take up to four times as much. The advice gives no host more packet memory
-/// than `memory` bytes.
+/// work does not show which of them are needed, the runs take up to four times as much; with
+/// [`Effort::High`], up to sixteen times as much as long as no cause is found. The advice gives no
+/// host more packet memory than `memory` bytes.
 ///
 /// # Errors
 /// Returns a violation that a checker of the simulator found; [`TwinFailure::Interrupted`] if
@@ -98,6 +98,7 @@ pub fn explain_played(
     seed: u64,
     played: &Played,
     memory: Option<u64>,
+    effort: Effort,
     progress: &Progress<'_>,
 ) -> Result<Explanation, TwinFailure> {
     let work = Arc::new(Work::of_row(played.steps, progress));
@@ -115,13 +116,14 @@ pub fn explain_played(
             Some(share) => of_share(setup, played, share, work.budget()),
             None if error <= MOST_ERROR => break Ok(()),
             None if steps(played) <= SHORT || has_early_ends(setup) => Part::WHOLE,
+            None if effort == Effort::High && work.extend(effort) => continue,
             None => break Err(mbps),
         };
         twin = twin.other(setup, part, twin.seeds())?;
     };
     let done = Arc::clone(&work);
     let mut found = match foretold {
-        Ok(()) => explained(setup, (seed, memory), played, part, twin)?,
+        Ok(()) => explained(setup, (seed, memory, effort), played, part, twin)?,
         Err(mbps) => untold(setup, played, twin, mbps)?,
     };
     found.steps = done.done();
@@ -219,7 +221,7 @@ fn search_of<'a>(
 
 fn explained(
     setup: &Setup,
-    (seed, memory): (u64, Option<u64>),
+    (seed, memory, effort): (u64, Option<u64>, Effort),
     played: &Played,
     part: Part,
     twin: Twin<'_>,
@@ -234,10 +236,13 @@ fn explained(
     {
         return Ok(found);
     }
+    let may_find_more = |found: &Found| {
+        let is_open = found.place().is_none() && effort == Effort::High;
+        found.unproven.is_some() || is_open
+    };
     let mut found = find(&search, true)?;
-    if found.unproven.is_some() && twin.work().is_bounded() {
+    while may_find_more(&found) && twin.work().extend(effort) {
         // The results of all runs so far are known, so the search goes on where it ended.
-        twin.work().extend();
         twin.work().begin(FOUND);
         found = find(&search, true)?;
     }

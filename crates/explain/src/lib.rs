@@ -71,4 +71,4 @@ pub use names::{NamedSetting, setting};
 pub use path::is_random;
 pub use twin::TwinFailure;
 pub use wording::waits_for;
-pub use work::Progress;
+pub use work::{Effort, Progress};

@@ -25,6 +25,10 @@ use crate::{
 /// time that the lever of the other saves.
 const AS_MUCH: f64 = 0.75;
 
+/// Says how to search longer.
+const LONGER: &str = "`fullpipe lab explain EXPERIMENT --row ROW` searches longer, and with \
+                      `--matrix` it tries every change on the whole transfer";
+
 /// Returns the words that follow "limited by": the limit and its value. If the words state a
 /// goodput, it is the goodput of `played`, a run of the transfer or of a part of it.
 pub fn limited_by(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) -> String {
@@ -174,8 +178,7 @@ fn unproven(together: &Gain) -> String {
     };
     format!(
         "{}. With {} settings of the hosts together, {gain}. Which of them are needed is not known, \
-         because the search ended too early. To try every change alone and the best ones together, \
-         run `fullpipe lab explain --matrix`",
+         because the search ended too early. {LONGER}",
         Cause::UNKNOWN.words,
         together.changes.len()
     )
@@ -292,7 +295,7 @@ pub fn untold(setup: &Setup, part_mbps: f64, whole_mbps: f64) -> String {
         "{}. No change was tried. The whole transfer takes too long to simulate with every change, \
          and its beginning is not typical of the whole: {who} has a goodput of {part} in the \
          beginning and {whole} in all. A change that helps the beginning may therefore not help \
-         the whole. To try every change on the whole transfer, run `fullpipe lab explain --matrix`",
+         the whole. {LONGER}",
         Cause::UNKNOWN.words
     )
 }

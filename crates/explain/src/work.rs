@@ -7,7 +7,7 @@
 
 use std::{
     ops::ControlFlow,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
 /// For a row with many events, an explanation may take the row's events divided by this number.
@@ -45,6 +45,27 @@ pub const OTHERS: f64 = 0.5;
 /// The progress of a finished explanation.
 const ALL: f64 = 1.0;
 
+/// Work that an explanation may take if its usual budget shows no cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effort {
+    /// Half the events of the row's own run, or two million if that is more. Four times as many if
+    /// settings help together, but the needed ones are not known.
+    #[default]
+    Usual,
+    /// Up to sixteen times as many, as long as no cause is found.
+    High,
+}
+
+impl Effort {
+    /// Largest number of calls of [`Work::extend`].
+    pub const fn extensions(self) -> u32 {
+        match self {
+            Self::Usual => 1,
+            Self::High => 2,
+        }
+    }
+}
+
 /// Function that receives the finished share of an explanation, from 0 to 1. If it returns
 /// `ControlFlow::Break`, the explanation ends.
 pub type Progress<'a> = dyn Fn(f64) -> ControlFlow<()> + Sync + 'a;
@@ -53,6 +74,8 @@ pub type Progress<'a> = dyn Fn(f64) -> ControlFlow<()> + Sync + 'a;
 pub struct Work<'a> {
     /// Events that the explanation may take in total.
     budget: AtomicU64,
+    /// Number of times that the budget has grown.
+    extended: AtomicU32,
     /// Numbers of events at which the current search begins and ends.
     window: [AtomicU64; 2],
     /// Number of events after which no further run begins in the current step.
@@ -76,6 +99,7 @@ impl<'a> Work<'a> {
     fn up_to(budget: u64, progress: &'a Progress<'a>) -> Self {
         Self {
             budget: AtomicU64::new(budget),
+            extended: AtomicU32::new(0),
             window: [AtomicU64::new(0), AtomicU64::new(budget)],
             limit: AtomicU64::new(budget),
             done: AtomicU64::new(0),
@@ -88,10 +112,16 @@ impl<'a> Work<'a> {
         self.budget.load(Ordering::Relaxed)
     }
 
-    /// Multiplies the budget by [`MORE`].
-    pub fn extend(&self) {
-        let more = self.budget().saturating_mul(MORE);
-        self.budget.store(more, Ordering::Relaxed);
+    /// Multiplies the budget by [`MORE`]. Returns false, without a change, if `effort` allows no
+    /// further extension or the budget is unlimited.
+    pub fn extend(&self, effort: Effort) -> bool {
+        let may = self.is_bounded() && self.extended.load(Ordering::Relaxed) < effort.extensions();
+        if may {
+            self.extended.fetch_add(1, Ordering::Relaxed);
+            let more = self.budget().saturating_mul(MORE);
+            self.budget.store(more, Ordering::Relaxed);
+        }
+        may
     }
 
     /// Returns true if the budget is limited. In this case runs that rarely change the result are

@@ -7,7 +7,7 @@
 
 use fullpipe::presets::Preset;
 use fullpipe_diagnose::observe::{ObservedConnection, SegmentLog};
-use fullpipe_explain::{Explanation, Progress, TwinFailure, explain_played};
+use fullpipe_explain::{Effort, Explanation, Progress, TwinFailure, explain_played};
 use fullpipe_scenario::{Played, Setup, experiment::HostStack};
 use serde::Serialize;
 
@@ -260,7 +260,14 @@ impl CaptureTwin {
         let hosts = setup.hosts.iter_mut();
         let others = hosts.filter(|host| host.preset.name != "default");
         others.for_each(|host| host.stack = HostStack::Kernel);
-        let explained = explain_played(&setup, self.seed, &self.played, None, progress)?;
+        let explained = explain_played(
+            &setup,
+            self.seed,
+            &self.played,
+            None,
+            Effort::Usual,
+            progress,
+        )?;
         Ok(match self.guess_behind(&explained) {
             Some(guess) if !is_response_to_losses(guess, &explained) => Err(format!(
                 "the limit depends on a guessed value, {} = {} ({}). With the guess, the limit is {}",

@@ -88,7 +88,7 @@ pub use advise::{Advice, AdviceEnd, AdviceStep, MOST_STEPS, advice_json, advice_
 pub use facts::facts;
 pub use fullpipe_diagnose::facts::{ChangeLine, VerdictParts};
 pub use fullpipe_explain::{
-    Cause, Change, Explanation, LeverKind, Matrix, MatrixLine, Predicted, Together, Tried,
+    Cause, Change, Effort, Explanation, LeverKind, Matrix, MatrixLine, Predicted, Together, Tried,
     TriedLever, TwinFailure, explain, matrix,
 };
 pub use fullpipe_scenario::{

@@ -19,7 +19,7 @@ use std::{
     thread,
 };
 
-use fullpipe_explain::{Explanation, Progress, TwinFailure, explain_played};
+use fullpipe_explain::{Effort, Explanation, Progress, TwinFailure, explain_played};
 use fullpipe_scenario::{
     Account, Limits, Shares,
     experiment::{Experiment, Row},
@@ -54,6 +54,8 @@ pub struct RunOptions<'a> {
     pub watch: Watch,
     /// True to explain each row: cause, proof, smallest settings and their result.
     pub explain: bool,
+    /// Work that an explanation may take.
+    pub effort: Effort,
     /// Largest packet memory that an explanation may give a host, in bytes.
     pub memory: Option<u64>,
     /// Function that is called from any thread with two values: the index of a row, and the
@@ -85,6 +87,7 @@ impl RunOptions<'_> {
             observe: false,
             watch: Watch::NONE,
             explain: true,
+            effort: Effort::Usual,
             memory: None,
             progress: &|_row, _share| (),
             workers: None,
@@ -317,7 +320,10 @@ fn explained(
     if !options.explain {
         return Ok((played, None));
     }
-    let explain = || explain_played(&row.setup, options.seed, &played, options.memory, progress);
+    let explain = || {
+        let (seed, memory, effort) = (options.seed, options.memory, options.effort);
+        explain_played(&row.setup, seed, &played, memory, effort, progress)
+    };
     let found = match options.clock {
         Some(clock) => clock.of_explanation(explain),
         None => explain(),

@@ -10,6 +10,7 @@ mod text;
 mod tests;
 
 use fullpipe::presets::Preset;
+use fullpipe_explain::Effort;
 use fullpipe_pool::Duration;
 use fullpipe_scenario::{
     Mistake,
@@ -309,6 +310,7 @@ impl Trial {
         experiment.rows.truncate(1);
         let options = RunOptions {
             progress: &|_, share| progress(share),
+            effort: Effort::High,
             ..RunOptions::plain(seed)
         };
         let mut report =

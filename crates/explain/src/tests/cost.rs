@@ -8,7 +8,7 @@ use fullpipe_scenario::{
     watch::Watch,
 };
 
-use crate::{TwinFailure, explain_played, work::most};
+use crate::{Effort, TwinFailure, explain_played, work::most};
 
 fn rows(name: &str) -> Vec<Row> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
@@ -31,7 +31,7 @@ fn the_explanation_of_a_cheap_row_keeps_to_its_budget() {
         for row in rows(name) {
             let played = played(&row);
             let go_on = |_share| ControlFlow::Continue(());
-            let found = explain_played(&row.setup, 1, &played, None, &go_on);
+            let found = explain_played(&row.setup, 1, &played, None, Effort::Usual, &go_on);
             let found = found.expect("the stack is right");
             let most = most(played.steps);
             let title = row.title();
@@ -48,15 +48,17 @@ fn the_explanation_of_a_cheap_row_keeps_to_its_budget() {
 #[test]
 fn an_explanation_can_be_interrupted() {
     let row = &rows("nuttx")[0];
-    let result = explain_played(
-        &row.setup,
-        1,
-        &played(row),
-        None,
-        &|share| match share > 0.3 {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        },
-    );
+    let result =
+        explain_played(
+            &row.setup,
+            1,
+            &played(row),
+            None,
+            Effort::Usual,
+            &|share| match share > 0.3 {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            },
+        );
     assert!(matches!(result, Err(TwinFailure::Interrupted)));
 }

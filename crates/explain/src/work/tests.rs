@@ -30,8 +30,10 @@ fn an_extended_budget_lets_a_search_go_on_where_it_ended() {
     work.add(work.budget());
     assert!(work.is_done());
     let before = work.budget();
-    work.extend();
+    assert!(work.extend(Effort::Usual) && !work.extend(Effort::Usual));
     assert_eq!(work.budget(), MORE * before);
     work.begin(1.0);
     assert!(!work.is_done() && work.is_bounded());
+    assert!(work.extend(Effort::High) && !work.extend(Effort::High));
+    assert!(!Work::any().extend(Effort::High));
 }
