@@ -1,8 +1,8 @@
 //! The payload of one end, at the tap (the place of the capture) and at its sender.
 //!
 //! Rule: the scoreboard uses the tap's times, and `waits` uses the sender's times. An ACK is kept
-//! here until the sender has received it. At most [`ACKS`] ACKs are kept; if there are more, the
-//! oldest is passed on early.
+//! here, with the tap's time, until the sender has received it. At most [`ACKS`] ACKs are kept; if
+//! there are more, the oldest is passed on early.
 
 use std::collections::VecDeque;
 
@@ -45,6 +45,7 @@ pub struct Direction {
     space: Option<Unwrap>,
     board: Scoreboard,
     view: SenderView,
+    /// ACKs between tap and sender, with the tap's times.
     acks: VecDeque<AckIn>,
     /// Longest times from an ACK to a segment that this ACK released. The first value applies to
     /// the tap's times, the second to times computed from timestamps.
@@ -113,6 +114,9 @@ impl Direction {
 
     /// Takes a segment of the sender.
     pub fn on_sent(&mut self, at: u64, segment: &Segment) {
+        if let (Some(stamps), Some(_)) = (segment.options.timestamps, segment.acknowledges()) {
+            self.view.on_echo(at, stamps.echo);
+        }
         let first = segment.seq.wrapping_sub(BEFORE);
         let is_first = self.space.is_none();
         let space = self.space.get_or_insert_with(|| Unwrap::new(first));
@@ -233,6 +237,9 @@ impl Direction {
         let Some(ack) = segment.acknowledges() else {
             return;
         };
+        if let Some(stamps) = segment.options.timestamps {
+            self.view.on_stamp(at, stamps.value);
+        }
         let is_syn = segment.flags.contains(TcpFlags::SYN);
         let first = ack.wrapping_sub(BEFORE);
         let is_first = self.space.is_none();
@@ -273,7 +280,7 @@ impl Direction {
         let sacked = self.note_sacks(ack, segment, dsack);
         self.path.on_ack(at, progress.bytes, self.waits.srtt());
         self.acks.push_back(AckIn {
-            at: self.view.received_at(at),
+            at,
             ack,
             sacked,
             edge,
@@ -284,7 +291,7 @@ impl Direction {
         });
         if self.view.to_sender == 0 || self.acks.len() > ACKS {
             let first = self.acks.front().map_or(0, |ack| ack.at);
-            self.take_acks(first);
+            self.take_acks(self.view.received_at(first));
         }
     }
 
@@ -320,8 +327,11 @@ impl Direction {
 
     /// Passes on the ACKs that the sender had received at `at`.
     fn take_acks(&mut self, at: u64) {
-        while let Some(ack) = self.acks.pop_front_if(|ack| ack.at <= at) {
-            self.waits.on_ack(&ack);
+        let view = &self.view;
+        let is_received = |ack: &mut AckIn| view.received_at(ack.at) <= at;
+        while let Some(ack) = self.acks.pop_front_if(is_received) {
+            let at = view.received_at(ack.at);
+            self.waits.on_ack(&AckIn { at, ..ack });
         }
     }
 

@@ -6,9 +6,19 @@
 //! minus the wait in queues before the tap. The time of receiving an ACK is the time at the tap
 //! plus the round-trip time between tap and sender.
 //!
+//! The round-trip time of the handshake may be longer than later ones, because its segments are
+//! longer than ACKs or because it met a queue. An ACK would then seem to arrive after the payload
+//! that it released. Echoes of timestamps correct the round-trip time: a sender that echoes a TSval
+//! has received a segment with this TSval.
+//!
 //! Rule: only the sender's timestamps show a wait before the tap, with the resolution of a tick,
-//! about a millisecond. Without timestamps, segments keep the tap's times.
+//! about a millisecond. Without timestamps, segments keep the tap's times. At most [`STAMPS`]
+//! TSvals wait for their echo; if there are more, the oldest is dropped.
 
+use std::collections::VecDeque;
+
+/// Largest number of TSvals between tap and sender whose echo is awaited.
+const STAMPS: usize = 4_096;
 /// Nanoseconds of a timestamp tick. Clocks with another tick are ignored.
 const TICK: i64 = 1_000_000;
 /// Number of ticks after which the rate of the timestamp clock is checked.
@@ -27,12 +37,24 @@ struct TickClock {
     is_other_rate: bool,
 }
 
+/// The receiver's TSvals on their way from the tap to the sender and back.
+#[derive(Clone, Debug, Default)]
+struct Echoes {
+    newest: Option<u32>,
+    /// The TSvals that the sender has not echoed, each with the time of its first segment at the
+    /// tap.
+    awaited: VecDeque<(u32, u64)>,
+    /// Smallest time from a TSval to its echo.
+    least: Option<u64>,
+}
+
 /// The times at which the sender of one direction sent and received.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SenderView {
     /// Smallest round-trip time from the tap to the sender and back.
     pub to_sender: u64,
     clock: TickClock,
+    echoes: Echoes,
     last_sent: u64,
 }
 
@@ -43,6 +65,26 @@ impl SenderView {
             to_sender,
             ..Self::default()
         }
+    }
+
+    /// Takes the TSval of a segment of the receiver that passed the tap at `at`.
+    pub fn on_stamp(&mut self, at: u64, tsval: u32) {
+        if self.to_sender > 0 {
+            self.echoes.on_stamp(at, tsval);
+        }
+    }
+
+    /// Takes the TSecr of a segment of the sender that passed the tap at `at`. The tap may have
+    /// missed the first segment with a TSval, so a single short time to an echo does not count.
+    pub fn on_echo(&mut self, at: u64, tsecr: u32) {
+        let Some(sample) = self.echoes.take(at, tsecr) else {
+            return;
+        };
+        if let Some(least) = self.echoes.least {
+            // Zero would mean that the tap is at the sender.
+            self.to_sender = self.to_sender.min(sample.max(least).max(1));
+        }
+        self.echoes.least = Some(self.echoes.least.map_or(sample, |least| least.min(sample)));
     }
 
     /// Time at which the sender received an ACK that passed the tap at `at`.
@@ -64,6 +106,35 @@ impl SenderView {
     /// segments keep the tap's times.
     pub const fn is_blurred(&self) -> bool {
         self.to_sender > 0 && (self.clock.first.is_none() || self.clock.is_other_rate)
+    }
+}
+
+impl Echoes {
+    fn on_stamp(&mut self, at: u64, tsval: u32) {
+        let is_newer = |newest: u32| (tsval.wrapping_sub(newest) as i32) > 0;
+        // Skip the first TSval: earlier segments with it may have passed before the capture.
+        let is_next = self.newest.is_some_and(is_newer);
+        if self.newest.is_none() || is_next {
+            self.newest = Some(tsval);
+        }
+        if is_next {
+            if self.awaited.len() >= STAMPS {
+                self.awaited.pop_front();
+            }
+            self.awaited.push_back((tsval, at));
+        }
+    }
+
+    /// Removes the TSvals up to `tsecr`. Returns the time since `tsecr` passed the tap, if this is
+    /// its first echo.
+    fn take(&mut self, at: u64, tsecr: u32) -> Option<u64> {
+        let mut last = None;
+        let is_past = |(tsval, _): &mut (u32, u64)| (tsecr.wrapping_sub(*tsval) as i32) >= 0;
+        while let Some(past) = self.awaited.pop_front_if(is_past) {
+            last = Some(past);
+        }
+        let (_, since) = last.filter(|(tsval, _)| *tsval == tsecr)?;
+        Some(at.saturating_sub(since))
     }
 }
 

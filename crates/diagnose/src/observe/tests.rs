@@ -7,6 +7,7 @@ use super::{
     ConnectionObserver, EpisodeKind, ObservedConnection, SeenLimit, Side,
     observed::WindowScale,
     rounds::{Cause, Rounds, Span},
+    sender_view::SenderView,
 };
 use crate::{
     capture::{End, Segment},
@@ -76,6 +77,25 @@ fn share_of_nagle(burst: u64) -> f64 {
 fn late_waits_between_bursts_are_not_those_of_nagles_algorithm() {
     assert_eq!(share_of_nagle(8), 0.0);
     assert_eq!(share_of_nagle(2), 1.0);
+}
+
+/// The round trip of the handshake took 25 ms. Later ones take 20 ms, and the tap missed the first
+/// segment with the TSval 5.
+#[test]
+fn echoes_shorten_the_round_trip_to_the_sender_once_two_agree() {
+    let mut view = SenderView::new(25_000_000);
+    let trips = (1..=8).map(|tsval| (tsval, if tsval == 5 { 19_300_000 } else { 20_000_000 }));
+    let seen = trips.map(|(tsval, trip)| {
+        let at = u64::from(tsval) * 50_000_000;
+        view.on_stamp(at, tsval);
+        view.on_stamp(at + 300_000, tsval);
+        view.on_echo(at + trip, tsval);
+        // A later segment with the same TSecr says nothing.
+        view.on_echo(at + trip / 2, tsval);
+        view.to_sender / 1_000_000
+    });
+    // The first TSval is skipped, because earlier segments may have had it.
+    assert_eq!(seen.collect::<Vec<_>>(), [25, 25, 20, 20, 20, 20, 20, 20]);
 }
 
 /// A connection that end A opened, over a path with an RTT of 20 ms. The capture was made at A.
