@@ -154,6 +154,29 @@ fn hosts_of<'a>(setup: &'a Setup, lever: &'a Lever) -> impl Iterator<Item = &'a 
     places.iter().map(|place| &setup.hosts[*place])
 }
 
+/// Returns the first of the hosts at `places` whose setting `lever` changes; the first host if the
+/// lever changes none. A lever of two hosts may change only one of them, because the setting of the
+/// other host may already have the new value.
+pub fn first_changed<'a>(setup: &'a Setup, places: &[usize], lever: &Lever) -> &'a HostPlan {
+    let each = lever.ample.len() / places.len();
+    let is_new = |(number, host): &(usize, &HostPlan)| {
+        is_changed(host, &lever.ample[number * each..][..each])
+    };
+    let hosts = places.iter().map(|place| &setup.hosts[*place]);
+    let first = hosts.enumerate().find(is_new);
+    first.map_or(&setup.hosts[places[0]], |(_, host)| host)
+}
+
+/// Returns true if `changes` change a setting of `host`, or if the host refuses one of them.
+fn is_changed(host: &HostPlan, changes: &[Change]) -> bool {
+    let mut after = host.clone();
+    let is_set = |change: &Change| {
+        let knob = &change.set[host.name.len() + 1..];
+        after.set(knob, &change.to).is_ok()
+    };
+    !changes.iter().all(is_set) || after != *host
+}
+
 /// Returns true if the hosts that the lever changes have a setting for the change. A host that runs
 /// fullpipe's own stack has every setting; a host that runs a kernel has only those of its system.
 pub fn can_be_set(setup: &Setup, lever: &Lever) -> bool {
@@ -415,8 +438,12 @@ pub(crate) fn of_lever(setup: &Setup, lever: &Lever, changes: &[Change]) -> Vec<
 }
 
 /// Returns the settings that make `changes` to `field` of `host`: one setting of the host's system
-/// if that setting makes all changes, otherwise one knob of fullpipe for each change.
+/// if that setting makes all changes, otherwise one knob of fullpipe for each change. Returns none
+/// if the host already has the new values.
 fn on_host(host: &HostPlan, field: &str, changes: &[Change]) -> Vec<Advised> {
+    if !is_changed(host, changes) {
+        return Vec::new();
+    }
     let knob_of = |change: &Change| change.set[host.name.len() + 1..].to_string();
     let advised = |setting: NamedSetting, knob: &str| Advised {
         change: Change {

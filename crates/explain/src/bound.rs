@@ -5,7 +5,7 @@
 use fullpipe_scenario::{Played, Setup, experiment::HostPlan};
 
 use crate::{
-    advice::present_setting,
+    advice::{first_changed, present_setting},
     cause::Cause,
     lever::{Lever, Place},
 };
@@ -27,7 +27,7 @@ pub fn of(setup: &Setup, played: &Played, lever: &Lever) -> Option<Bound> {
     let Place::Hosts(places) = &lever.place else {
         return None;
     };
-    let host = &setup.hosts[places[0]];
+    let host = first_changed(setup, places, lever);
     let setting = present_setting(host, lever.field);
     Some(Bound {
         setting: format!("{} = {}", setting.name, setting.present),

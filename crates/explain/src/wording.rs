@@ -206,11 +206,11 @@ fn nothing(search: &Search<'_>) -> String {
 }
 
 /// The present value of a lever's setting. A setting of a host has the name that the host's system
-/// uses.
+/// uses. Of two hosts, the first whose setting the lever changes is used.
 fn present(setup: &Setup, lever: &Lever) -> Option<String> {
     match &lever.place {
         Place::Hosts(places) if lever.field != "cpu" => {
-            let host = &setup.hosts[places[0]];
+            let host = advice::first_changed(setup, places, lever);
             let setting = advice::present_setting(host, lever.field);
             Some(format!("{} = {}", setting.name, setting.present))
         }

@@ -166,3 +166,28 @@ fn more_of_a_resource_is_said_with_the_name_of_its_host() {
         "{said}"
     );
 }
+
+/// One lever sets window scaling at both hosts, because both must offer it. Only the receiver lacks
+/// it here.
+#[test]
+fn an_option_that_one_host_lacks_is_advised_to_this_host_alone() {
+    let found = explain_file(
+        r#"
+title = "t"
+hosts.near = { preset = "linux" }
+hosts.far = { preset = "linux", set.tcp_window_scaling = "0" }
+links.path = { between = ["near", "far"], rate = "20mbit", delay = "20ms" }
+workload = { from = "near", to = "far", bytes = 3000000 }
+rows = [{ label = "row" }]
+"#,
+    );
+    let said = found.parts.line();
+    assert!(
+        said.contains("missing window scaling: tcp_window_scaling = 0"),
+        "{said}"
+    );
+    let is_new = |at: &crate::Advised| at.setting.present != at.setting.wanted;
+    assert!(found.settings.iter().all(is_new), "{:?}", found.settings);
+    let change = found.advice.first().map(|change| change.set.as_str());
+    assert_eq!(change, Some("far.tcp_window_scaling"), "{said}");
+}
