@@ -6,6 +6,7 @@
 use fullpipe_scenario::{
     Outcome, Played, Setup, Shares,
     experiment::{HostPlan, RELIEFS, Stop, with_bytes},
+    path_account::{LossPlace, PathLoss},
     units::{counted, seconds_text, three_digits},
 };
 use fullpipe_sim::link::Direction;
@@ -14,7 +15,7 @@ use fullpipe_tcp::{Limit, ReceiveLimit};
 use crate::{
     advice::{self, Advised, UNSET},
     find::{Found, refuted},
-    lever::{Lever, Place},
+    lever::{Lever, Place, USUAL},
     search::{Gain, Search, WORTH},
     shown_by::BUSY,
     wording::{self, either, ends_of, listed, percent, waits_for},
@@ -34,7 +35,7 @@ pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Foun
     told.extend(reader(setup, played));
     told.extend(unanswered(setup, played));
     told.extend(unfinished(setup, played));
-    told.extend(losses(setup, played));
+    told.extend(losses(setup, played, search, found));
     told.extend(marks(setup, played));
     if played.measured.link_busy_share >= BUSY {
         told.push(busy(setup, played));
@@ -116,12 +117,11 @@ fn unfinished(setup: &Setup, played: &Played) -> Option<String> {
     }
 }
 
-/// Names the place at which most frames were lost, if the losses cost time, datagrams or the
-/// handshake.
-fn losses(setup: &Setup, played: &Played) -> Option<String> {
+/// Names the place of the main loss, if the losses cost time, datagrams or the handshake.
+fn losses(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) -> Option<String> {
     let shares = Shares::of(played.sender.times());
     let repair = shares.share(Limit::Recovery) + shares.share(Limit::CwndAfterLoss);
-    let most = played.path.losses().into_iter().next()?.words(setup);
+    let most = main_loss(setup, played, search, found)?.words(setup);
     if setup.flow().is_udp() {
         let lost = played.measured.lost_share.filter(|share| *share > 0.0)?;
         let lost = percent(lost);
@@ -133,6 +133,42 @@ fn losses(setup: &Setup, played: &Played) -> Option<String> {
         runs => format!("in the {runs} runs together, "),
     };
     (repair >= WORTH_TELLING || opening).then(|| capitalised(&format!("{all}{most}.")))
+}
+
+/// Returns the largest loss in the direction whose impairment the verdict names. If the verdict names
+/// no direction, or if this direction lost nothing, returns the largest loss outside the direction
+/// of the ACKs, because a lost ACK costs little: a later ACK acknowledges the same payload. If only
+/// ACKs were lost, returns the largest loss of all.
+fn main_loss<'a>(
+    setup: &Setup,
+    played: &'a Played,
+    search: &Search<'_>,
+    found: &Found,
+) -> Option<PathLoss<'a>> {
+    let losses = played.path.losses();
+    let is_at = |loss: &PathLoss<'_>, number: usize, way: Direction| match loss.place {
+        LossPlace::Link {
+            link, direction, ..
+        } => link == setup.links[number].name && direction == way,
+        LossPlace::Host { .. } => false,
+    };
+    let gains = found.best.iter().chain(&found.fault);
+    let mut levers = gains.map(|gain| &search.levers[gain.places[0]]);
+    let named = levers.find_map(|lever| match lever.place {
+        Place::Link(number, Some(way)) if !USUAL.contains(&lever.field) => Some((number, way)),
+        Place::Link(..) | Place::Hosts(_) | Place::Flow => None,
+    });
+    let route = setup.route(setup.flow().from, setup.flow().to);
+    let is_of_acks = |loss: &PathLoss<'_>| {
+        let mut route = route.iter();
+        route.any(|(number, way)| is_at(loss, *number, way.reverse()))
+    };
+    let of_named = named.and_then(|(number, way)| {
+        let mut losses = losses.iter();
+        losses.find(|loss| is_at(loss, number, way))
+    });
+    let main = of_named.or_else(|| losses.iter().find(|loss| !is_of_acks(loss)));
+    main.or(losses.first()).copied()
 }
 
 /// States the busy share of the busiest link. Names the busier direction, unless both directions

@@ -43,6 +43,18 @@ fn frames_out_of_order_are_named_where_they_are_taken_for_losses() {
     );
 }
 
+/// Most lost frames are ACKs, but the lost segments cost the time.
+#[test]
+fn losses_of_payload_are_stated_although_more_acks_were_lost() {
+    let found = of("workload.bytes = 1M\npath.forward.loss = 3%\npath.back.loss = 20%");
+    let because = &found.parts.because;
+    let lost = because
+        .iter()
+        .find(|said| said.contains("frames were lost"));
+    let is_of_payload = lost.is_some_and(|said| said.ends_with(" from `near` to `far`."));
+    assert!(is_of_payload, "{because:?}");
+}
+
 #[test]
 fn a_hop_that_drops_large_packets_is_named_beside_the_probing_that_finds_it() {
     let found = of(
