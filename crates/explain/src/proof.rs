@@ -49,6 +49,7 @@ pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Foun
 /// Lists the limits for which the sender waited longest, at most [`MOST_TOLD`].
 fn account(setup: &Setup, played: &Played) -> Option<String> {
     let shares = Shares::of(played.sender.times());
+    let is_udp = setup.flow().is_udp();
     let waits = shares.largest_first().into_iter();
     let waits = waits.filter(|(_, share)| *share >= WORTH_TELLING);
     let parts: Vec<_> = waits
@@ -56,7 +57,8 @@ fn account(setup: &Setup, played: &Played) -> Option<String> {
         .enumerate()
         .map(|(place, (limit, share))| {
             let of_time = if place == 0 { " of the time" } else { "" };
-            format!("{}{of_time} {}", percent(share), waits_for(limit))
+            let words = waits_for(limit, is_udp);
+            format!("{}{of_time} {words}", percent(share))
         })
         .collect();
     let parts: Vec<_> = parts.iter().map(String::as_str).collect();

@@ -199,7 +199,7 @@ fn nothing(search: &Search<'_>) -> String {
         Some((limit, _)) => format!(
             "{}. No change that was tried helps. The sender waits longest {}",
             Cause::NOTHING.words,
-            waits_for(*limit)
+            waits_for(*limit, search.setup.flow().is_udp())
         ),
         None => format!("{}. The transfer took no time", Cause::NOTHING.words),
     }
@@ -260,7 +260,8 @@ pub fn ends_of(setup: &Setup, link: usize, way: Direction) -> String {
 }
 
 /// Returns the words that follow "waited" or "waits longest": the limit for which the sender waits.
-pub fn waits_for(limit: Limit) -> &'static str {
+/// `is_udp` is true for a sender of datagrams, which has no connection to close.
+pub fn waits_for(limit: Limit, is_udp: bool) -> &'static str {
     match limit {
         Limit::Application => "for its application to write",
         Limit::SendBuffer => "for room in the send buffer",
@@ -277,6 +278,7 @@ pub fn waits_for(limit: Limit) -> &'static str {
         Limit::Recovery => "for loss recovery",
         Limit::Memory => "for free packet memory",
         Limit::Handshake => "for the handshake",
+        Limit::Closing if is_udp => "for the last datagrams to arrive",
         Limit::Closing => "for the connection to close",
         Limit::Processor => "for the processor",
     }

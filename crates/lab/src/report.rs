@@ -139,9 +139,13 @@ impl RowReport {
         let known = self.verdict.as_ref().map(|verdict| verdict.parts.clone());
         known.unwrap_or_else(|| {
             let longest = self.limits.sender.largest_first();
+            let is_udp = self.measured.lost_share.is_some();
             let waited = longest.first().map_or_else(
                 || "No connection was established".to_string(),
-                |(limit, _)| format!("The sender waited longest {}", waits_for(*limit)),
+                |(limit, _)| {
+                    let words = waits_for(*limit, is_udp);
+                    format!("The sender waited longest {words}")
+                },
             );
             VerdictParts::limited_by(format!("an unknown cause. No change was tried. {waited}"))
         })

@@ -1,4 +1,4 @@
-//! Tests of the words for a second cause.
+//! Tests of the words for a second cause and for a limit.
 
 use super::*;
 
@@ -26,5 +26,15 @@ fn a_much_smaller_gain_is_not_as_much() {
         ),
     ] {
         assert_eq!(words(is_equal, ratios), expected);
+    }
+}
+
+#[test]
+fn a_sender_of_datagrams_waits_for_no_connection_to_close() {
+    for (is_udp, expected) in [
+        (false, "for the connection to close"),
+        (true, "for the last datagrams to arrive"),
+    ] {
+        assert_eq!(waits_for(Limit::Closing, is_udp), expected);
     }
 }
