@@ -7,21 +7,31 @@
 mod tests;
 
 use fullpipe::presets::alias;
+use fullpipe_pool::Duration;
 use fullpipe_scenario::{experiment::HostPlan, units::grouped};
 
 /// Largest initial window, in segments, that is not risky.
 const RISKY_WINDOW: u64 = 32;
+/// Smallest retransmission timeout that is not risky: the one of Linux.
+const USUAL_TIMEOUT: Duration = Duration::from_millis(200);
 /// Buffers of at least this many bytes are large for one connection.
 const LARGE_BUFFER: u64 = 16 << 20;
 
 /// Returns the cautions about setting `knob` of `host` to `wanted`.
 pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
+    if knob == "tcp.rto_min" {
+        return early(wanted).into_iter().collect();
+    }
     let Ok(wanted) = wanted.parse::<u64>() else {
         return Vec::new();
     };
     match knob {
         "tcp.initial_window" if wanted > RISKY_WINDOW => vec![format!(
             "Risky: RFC 6928 recommends 10 segments; {} segments at once may overflow a queue on the path.",
+            grouped(wanted)
+        )],
+        "tcp.initial_receive_window" if wanted > RISKY_WINDOW => vec![format!(
+            "Risky: the peer may send {} segments in its first flight, and memory for them is promised to each new connection.",
             grouped(wanted)
         )],
         "pool.blocks" => {
@@ -34,6 +44,15 @@ pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Returns the caution about `wanted`, a smallest retransmission timeout below [`USUAL_TIMEOUT`].
+fn early(wanted: &str) -> Option<String> {
+    let timeout: Duration = wanted.parse().ok()?;
+    (timeout < USUAL_TIMEOUT).then(|| {
+        "Risky: with less than 200 ms, spurious timeouts are likelier on a path with jitter."
+            .to_string()
+    })
 }
 
 /// Returns the caution about a buffer, `knob` of `host`, whose size is above the present cap on what

@@ -1,8 +1,9 @@
-//! Tests of the caution about a buffer that a cap of the host makes smaller.
+//! Tests of the cautions about risky values, and about a buffer that a cap of the host makes
+//! smaller.
 
 use fullpipe_scenario::experiment::{Experiment, HostPlan};
 
-use super::capped;
+use super::{capped, of};
 
 /// Returns a Linux host with a receive buffer of 300,000 bytes and this cap.
 fn host(cap: u32) -> HostPlan {
@@ -31,4 +32,27 @@ fn a_raised_cap_is_called_enough_only_if_it_is() {
         capped(&host(300_000), &host(300_000), "tcp.receive_buffer"),
         None
     );
+}
+
+#[test]
+fn a_large_first_window_and_an_early_timeout_are_risky() {
+    for (knob, wanted, expected) in [
+        ("tcp.initial_window", "32", None),
+        ("tcp.initial_window", "33", Some("33 segments at once")),
+        ("tcp.initial_receive_window", "32", None),
+        (
+            "tcp.initial_receive_window",
+            "1000",
+            Some("the peer may send 1,000 segments in its first flight"),
+        ),
+        ("tcp.rto_min", "200ms", None),
+        ("tcp.rto_min", "10ms", Some("spurious timeouts")),
+    ] {
+        let cautions = of(&host(200_000), knob, wanted);
+        match (expected, &cautions[..]) {
+            (None, []) => {}
+            (Some(words), [caution]) => assert!(caution.contains(words), "{caution}"),
+            _ => panic!("{knob} = {wanted}: {cautions:?}"),
+        }
+    }
 }
