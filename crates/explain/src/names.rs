@@ -4,10 +4,15 @@
 //! use the alias; otherwise they use fullpipe's own name. Names, units and the text to paste are
 //! columns of the alias table.
 
+use std::ops::RangeInclusive;
+
 use fullpipe::presets::alias::{self, Alias, Meaning};
 use fullpipe_scenario::experiment::{HostPlan, other_names};
 
 use crate::caution;
+
+/// The values of `tcp_adv_win_scale`.
+const WINDOW_SCALES: RangeInclusive<i32> = -6..=6;
 
 /// A setting under its name in the host's operating system, with values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +76,7 @@ pub fn own(host: &HostPlan, knob: &str, wanted: &str) -> NamedSetting {
         paste: format!("--set {}.{knob}={wanted}", host.name),
         cautions: caution::of(host, knob, wanted)
             .into_iter()
-            .chain(no_name(host))
+            .chain(no_name(host, knob, wanted))
             .collect(),
     }
 }
@@ -110,10 +115,39 @@ pub fn of_flow(
     (setting, set)
 }
 
-/// Returns the caution that the host's system has no known setting for a knob; `None` for a host
-/// with the default preset, which is fullpipe's own.
-fn no_name(host: &HostPlan) -> Option<String> {
+/// Returns the caution that `knob` with the value `wanted` is named by fullpipe's name: the host's
+/// system has no known setting for the knob, or its setting cannot make exactly this change. `None`
+/// for a host with the default preset, which is fullpipe's own.
+fn no_name(host: &HostPlan, knob: &str, wanted: &str) -> Option<String> {
     let system = host.preset.name;
-    (system != "default")
-        .then(|| format!("{system} has no known equivalent of this fullpipe setting."))
+    if system == "default" {
+        return None;
+    }
+    let names = alias::of_knob(system, knob);
+    let Some(alias) = names.first().and_then(|name| alias::find(name)) else {
+        return Some(format!(
+            "{system} has no known equivalent of this fullpipe setting."
+        ));
+    };
+    let name = alias.name;
+    Some(match (alias.meaning, value_of(host, alias, wanted)) {
+        (Meaning::Memory(_) | Meaning::Bounds(_) | Meaning::DoubledForGood(_), _) => {
+            format!("{system} sets this with `{name}`, together with other settings.")
+        }
+        (_, Some(own)) => format!("{system} sets this with `{}`.", alias.paste(&own)),
+        (_, None) => format!("{system} sets this with `{name}`, which cannot express this value."),
+    })
 }
+
+/// Returns the value of `alias` that gives its knob the value `wanted`; `None` if there is none. For
+/// `tcp_adv_win_scale`, tries every value.
+fn value_of(host: &HostPlan, alias: &Alias, wanted: &str) -> Option<String> {
+    if alias.meaning != Meaning::WindowScale {
+        return alias.value_for(&host.config, wanted);
+    }
+    let makes = |own: &String| alias.values(own).is_ok_and(|values| values == [wanted]);
+    WINDOW_SCALES.map(|scale| scale.to_string()).find(makes)
+}
+
+#[cfg(test)]
+mod tests;
