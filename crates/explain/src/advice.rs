@@ -64,29 +64,51 @@ impl Advised {
 }
 
 /// Reduces each ample amount of `gain` to the smallest value that gives nearly the same goodput. A
-/// cap on a buffer is not searched if the size of the buffer is: it gets this size.
+/// cap on a buffer is not searched if the size of the buffer is: it gets this size. Also returns the
+/// names of the settings whose ample value remains, because the budget allowed no run with a smaller
+/// value.
 ///
 /// # Errors
 /// Returns a violation that a checker of the simulator found.
-pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
+pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<(Gain, Vec<String>), TwinFailure> {
     let enough = Enough::of(&gain);
     let mut best = left_to_tuning(search, gain, enough)?;
     let mut slot = 0;
     let mut hint = None;
+    let mut untried = Vec::new();
     for place in best.places.clone() {
         let lever = &search.levers[place];
         if let Some([present, _]) = lever.range
             && buffer_of_cap(&best.changes, slot).is_none()
             && let Ok(most) = best.changes[slot].to.parse::<u64>()
         {
+            let is_done = search.twin.work().is_done();
             best = smallest_of(search, best, slot, [present, most], enough, hint)?;
-            let found = best.changes[slot].to.parse().ok();
+            let found: Option<u64> = best.changes[slot].to.parse().ok();
+            let is_large = most as f64 > present.max(1) as f64 * PRECISE;
+            // A value may be reduced after the end of the budget, by runs that are known.
+            if is_done && is_large && found == Some(most) {
+                untried.push(best.changes[slot].set.clone());
+            }
             hint = found.filter(|found| *found < most).or(hint);
         }
         slot += lever.ample.len();
     }
     lower_caps(&mut best.changes);
-    Ok(best)
+    Ok((best, untried))
+}
+
+/// Returns `settings` with a note on each setting that `untried` names: its value is perhaps not the
+/// smallest that suffices.
+pub fn noted(mut settings: Vec<Advised>, untried: &[String]) -> Vec<Advised> {
+    for at in &mut settings {
+        let name = format!("{}.{}", at.on, at.knob);
+        if untried.contains(&name) && at.setting.wanted != UNSET {
+            let note = "A smaller value may suffice; none was tried.";
+            at.setting.cautions.push(note.to_string());
+        }
+    }
+    settings
 }
 
 /// Returns the index of the change to the buffer whose cap the change at `slot` sets; `None` if this

@@ -263,8 +263,8 @@ fn explained(
         return Ok(without_advice(setup, played, &search, &found));
     }
     twin.work().begin(ADVISED);
-    let smallest = advice::smallest(&search, best.clone())?;
-    let settings = advice::settings(setup, &search, &smallest);
+    let (smallest, untried) = advice::smallest(&search, best.clone())?;
+    let settings = advice::noted(advice::settings(setup, &search, &smallest), &untried);
     let advised: Vec<Change> = settings.iter().map(|at| at.change.clone()).collect();
     // Run the advice even if the budget is used up.
     twin.forced(&advised, twin.seeds())?;

@@ -113,6 +113,13 @@ rows = [{ label = "row" }]
     let settings = crate::advice::of_lever(&setup, fixed, &fixed.ample);
     let names: Vec<_> = settings.iter().map(|at| at.setting.name.as_str()).collect();
     assert_eq!(names, ["SO_SNDBUF"]);
+    let noted = |name: &str| {
+        let settings = crate::advice::noted(settings.clone(), &[name.to_string()]);
+        let mut notes = settings.iter().flat_map(|at| &at.setting.cautions);
+        notes.any(|note| note.starts_with("A smaller value may suffice"))
+    };
+    assert!(noted("near.tcp.send_buffer"));
+    assert!(!noted("far.tcp.send_buffer"));
 }
 
 /// The ring is named, although it loses only 1.5 % of the datagrams and therefore no change can gain
