@@ -55,6 +55,17 @@ fn a_run_fits_the_width_that_is_asked_for() {
 }
 
 #[test]
+fn a_quick_run_prints_limits_and_no_verdict() {
+    for width in ["80", "160"] {
+        let text = stdout(&run(&nuttx(&["--quick", "--width", width])));
+        assert!(text.to_lowercase().contains("limits"), "{width}: {text}");
+        for part in ["Limited by", "Because", "unknown cause"] {
+            assert!(!text.contains(part), "{width}: {part} in {text}");
+        }
+    }
+}
+
+#[test]
 fn chosen_columns_are_a_table_where_they_fit() {
     let chosen = ["--columns", "goodput_mbps,timeouts", "--width", "80"];
     let text = stdout(&run(&nuttx(&chosen)));

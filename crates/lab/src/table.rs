@@ -76,13 +76,18 @@ impl TablePrinter {
         }
     }
 
-    /// Returns the lines below the last row.
+    /// Returns the lines below the last row. If the rows are lines of a table, each row's verdict,
+    /// flows and note follow here; a row without any of them is omitted.
     pub fn tail(&self, rows: &[RowReport]) -> String {
         let mut out = String::new();
         if self.table.is_some() && !self.outline.is_sweep() {
             for row in rows {
-                self.title(&mut out, row);
-                self.explanation(&mut out, row);
+                let mut explanation = String::new();
+                self.explanation(&mut explanation, row);
+                if !explanation.is_empty() {
+                    self.title(&mut out, row);
+                    out.push_str(&explanation);
+                }
             }
         }
         words::reference(&mut out, &self.outline, rows, self.layout);

@@ -87,9 +87,11 @@ pub(super) fn reference(out: &mut String, outline: &Outline, rows: &[RowReport],
     }
 }
 
-/// Appends the verdict below its row.
+/// Appends the verdict below its row; nothing if no explanation was requested.
 pub(super) fn verdict(out: &mut String, row: &RowReport, layout: Layout) {
-    out.push_str(&verdict_text(&row.verdict_parts(), layout));
+    if let Some(verdict) = &row.verdict {
+        out.push_str(&verdict_text(&verdict.parts, layout));
+    }
 }
 
 /// Appends the flows' shares, if there are several connections.
