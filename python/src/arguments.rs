@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use fullpipe_lab::units::{Time, ambiguous_probability, parse_probability, parse_rate};
+use fullpipe_lab::units::{Time, ambiguous_share, parse_probability, parse_rate};
 use pyo3::{prelude::*, types::PyMapping};
 
 use crate::errors;
@@ -119,8 +119,8 @@ pub fn share(name: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
         Err(_) => given.extract::<String>()?,
     };
     let fail = |fix: &str| Err(errors::setting(given.py(), name, fix));
-    if let Some(readings) = ambiguous_probability(&text) {
-        return fail(&readings);
+    if let Some(message) = ambiguous_share(&text) {
+        return fail(&message);
     }
     match parse_probability(&text) {
         Some(share) if (0.0..1.0).contains(&share) && text.contains('%') => Ok(share),

@@ -69,6 +69,17 @@ pub fn ambiguous_probability(text: &str) -> Option<String> {
     })
 }
 
+/// Returns the message for a share that must be below 1 and is a number from 1 to below 100 without
+/// `%`; `None` for other texts. In contrast to [`ambiguous_probability`], the message does not offer
+/// 100 %.
+pub fn ambiguous_share(text: &str) -> Option<String> {
+    let text = text.trim();
+    let number = decimal(text)?;
+    (1.0..100.0)
+        .contains(&number)
+        .then(|| format!("`{text}` is not below 1: write {text}% for {text} of a hundred"))
+}
+
 /// Description of the values that [`parse_probability`] accepts.
 pub const PROBABILITY: &str = "a probability such as 1% or 0.01";
 

@@ -7,9 +7,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use fullpipe_lab::units::{
-    Time, ambiguous_probability, parse_count, parse_probability, parse_rate,
-};
+use fullpipe_lab::units::{Time, ambiguous_share, parse_count, parse_probability, parse_rate};
 
 use super::values::{Setting, interval, seed, setting};
 
@@ -139,7 +137,7 @@ pub struct TryArguments {
     #[arg(long, value_name = "TIME", value_parser = round_trip, required_unless_present = "experiment")]
     pub rtt: Option<Time>,
     /// Probability that a frame with payload is lost
-    #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = share)]
+    #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = loss)]
     pub loss: f64,
     /// Queue of the path's slowest link, such as "100 packets" or "64K bytes"
     #[arg(long, value_name = "AMOUNT")]
@@ -207,7 +205,7 @@ pub struct SizeArguments {
     #[arg(long, value_name = "TIME", value_parser = round_trip, required_unless_present = "experiment")]
     pub rtt: Option<Time>,
     /// Probability that a frame with payload is lost
-    #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = share)]
+    #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = loss)]
     pub loss: f64,
     /// All packet memory of the host [default: so much that it limits no transfer]
     #[arg(long, value_name = "BYTES")]
@@ -254,9 +252,19 @@ fn some_share(text: &str) -> Result<f64, String> {
     }
 }
 
+fn loss(text: &str) -> Result<f64, String> {
+    if parse_probability(text) == Some(1.0) {
+        return Err(
+            "if all packets are lost, nothing is transferred; expected a share below 1, such as 1%"
+                .to_string(),
+        );
+    }
+    share(text)
+}
+
 fn share(text: &str) -> Result<f64, String> {
-    if let Some(readings) = ambiguous_probability(text) {
-        return Err(readings);
+    if let Some(message) = ambiguous_share(text) {
+        return Err(message);
     }
     let share = parse_probability(text).filter(|share| *share < 1.0);
     share.ok_or_else(|| "expected a share from 0 to below 1, such as 1% or 0.01".to_string())

@@ -561,6 +561,18 @@ fn a_size_is_found_with_its_curve_and_what_makes_no_sense_is_refused() {
             "no knob is called",
         ),
         ("--rate 5mbit --rtt 1ms --share 0", "a share above 0"),
+        (
+            "--rate 5mbit --rtt 1ms --share 1",
+            "`1` is not below 1: write 1% for 1 of a hundred",
+        ),
+        (
+            "--rate 5mbit --rtt 1ms --loss 1",
+            "`1` is not below 1: write 1% for 1 of a hundred",
+        ),
+        (
+            "--rate 5mbit --rtt 1ms --loss 100%",
+            "if all packets are lost, nothing is transferred",
+        ),
         ("--rate 100gbit --rtt 1s", "the largest buffer holds"),
         (
             "--rate 5mbit --rtt 1ms --preset nuttx --memory 100",

@@ -1,8 +1,8 @@
 //! Tests that amounts in their common forms are accepted, and that ambiguous ones are refused.
 
 use super::{
-    Amount, Unit, ambiguous_probability, counted, grouped, parse_probability, parse_rate,
-    rate_text, seconds_text, three_digits,
+    Amount, Unit, ambiguous_probability, ambiguous_share, counted, grouped, parse_probability,
+    parse_rate, rate_text, seconds_text, three_digits,
 };
 
 #[test]
@@ -65,6 +65,17 @@ fn a_probability_of_one_without_percent_is_refused_with_both_readings() {
         "`5` is above 1: write 5% for 5 of a hundred"
     );
     assert_eq!(ambiguous_probability("0.5"), None);
+}
+
+#[test]
+fn a_share_of_one_without_percent_is_refused_without_the_reading_100_percent() {
+    assert_eq!(
+        ambiguous_share(" 1 ").unwrap(),
+        "`1` is not below 1: write 1% for 1 of a hundred"
+    );
+    for text in ["0.5", "1%", "100%", "100", "much"] {
+        assert_eq!(ambiguous_share(text), None, "{text}");
+    }
 }
 
 #[test]
