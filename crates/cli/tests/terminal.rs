@@ -96,6 +96,19 @@ fn rows_whose_settings_were_replaced_say_so_in_their_label() {
     assert!(!text.contains("by --set]"), "no row sets the rate: {text}");
 }
 
+/// The fits and the published figures are about the rows as written.
+#[test]
+fn changed_rows_are_neither_fitted_nor_compared_with_published_figures() {
+    for width in ["80", "200"] {
+        let set = ["--quick", "--set", "CONFIG_IOB_NBUFFERS=24"];
+        let text = stdout(&run(&nuttx(&[&set[..], &["--width", width]].concat())));
+        assert!(text.contains("5.14"), "{width}: {text}");
+        for part in ["(fitted)", "difference", "deviation"] {
+            assert!(!text.contains(part), "{width}: {part} in {text}");
+        }
+    }
+}
+
 #[test]
 fn rates_are_read_as_people_write_them() {
     let json = |rate: &str| {

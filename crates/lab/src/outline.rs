@@ -49,6 +49,8 @@ pub struct OutlineRow {
     /// Parameters that were fitted to published figures of this row, each with the values that
     /// were tried.
     pub fitted: Vec<String>,
+    /// True if `--set` changed the row's setup.
+    pub changed_by_set: bool,
     /// Number of seeds with which the row is run.
     pub seeds: u32,
     /// True if this row is the baseline for the goodput of the other rows.
@@ -73,6 +75,7 @@ impl Outline {
             published: row.published.clone(),
             peers: row.peers.clone(),
             fitted: row.fitted.clone(),
+            changed_by_set: row.changed_by_set,
             seeds: row.seeds,
             baseline: row.baseline,
         });
@@ -96,6 +99,7 @@ impl Outline {
             published: row.published.clone(),
             peers: row.peers.clone(),
             fitted: row.fitted.clone(),
+            changed_by_set: row.changed_by_set,
             seeds: row.seeds,
             baseline: row.baseline,
         };
@@ -119,6 +123,13 @@ impl Outline {
     /// Returns true if some row has a published figure for `quantity`.
     pub fn is_published(&self, quantity: &Quantity) -> bool {
         is_published(self.rows.iter().map(|row| &row.published), quantity)
+    }
+
+    /// Returns true if some row with a published figure for `quantity` is as written, so that its
+    /// result is compared with the figure.
+    pub fn is_compared(&self, quantity: &Quantity) -> bool {
+        let as_written = self.rows.iter().filter(|row| !row.changed_by_set);
+        is_published(as_written.map(|row| &row.published), quantity)
     }
 
     /// Returns the other stacks that have a figure for `quantity` in some row, in the file's

@@ -71,6 +71,10 @@ pub struct RowReport {
     /// Settings made by `--set` that replaced a setting in which the rows differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overridden: Vec<String>,
+    /// True if `--set` changed the row's setup. Used by tables, which then do not compare results
+    /// with published figures.
+    #[serde(skip)]
+    pub changed_by_set: bool,
     /// Number of seeds with which the row was run, from the report's seed on. With several seeds,
     /// the measured values are medians.
     #[serde(skip_serializing_if = "is_one")]
@@ -93,7 +97,7 @@ pub struct RowReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Explanation>,
     /// Parameters that were fitted to published figures of this row, each with the values that
-    /// were tried.
+    /// were tried. Empty if `--set` changed the row's setup.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fitted: Vec<String>,
     /// True if this row is the baseline, with which other rows are compared.

@@ -476,6 +476,7 @@ fn row_report(row: &Row, played: Played, verdict: Option<Explanation>) -> RowRep
         label: row.label.clone(),
         point: row.point.clone(),
         overridden: row.overridden.clone(),
+        changed_by_set: row.changed_by_set,
         seeds: row.seeds,
         subject: row.setup.hosts[row.setup.subject].name.clone(),
         peers: row.peers.clone(),

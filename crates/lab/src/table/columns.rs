@@ -153,7 +153,7 @@ fn contents(outline: &Outline, shown: &[Shown]) -> Vec<Content> {
             contents.push(Content::Published(quantity));
         }
         contents.push(Content::Ours(quantity, is_first));
-        if is_published {
+        if outline.is_compared(quantity) {
             contents.push(Content::Deviation(quantity));
         }
         for peer in outline.peers_with(quantity) {

@@ -159,8 +159,12 @@ fn largest<R: Reason>(mut largest: Vec<(R, f64)>) -> String {
     words.join(", ")
 }
 
-/// Returns the result divided by the published figure, minus one.
+/// Returns the result divided by the published figure, minus one; `None` if there is no such figure
+/// or `--set` changed the row.
 pub(super) fn deviation(quantity: &Quantity, row: &RowReport, layout: Layout) -> Option<String> {
+    if row.changed_by_set {
+        return None;
+    }
     let published = row.published.figure(quantity.name);
     let published = published.filter(|figure| *figure != 0.0)?;
     let deviation = (quantity.of)(&row.measured)? / published - 1.0;

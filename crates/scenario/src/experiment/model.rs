@@ -46,6 +46,8 @@ pub struct Row {
     pub own: Vec<(String, String)>,
     /// Settings made by `--set` that replaced a setting in which the rows differ.
     pub overridden: Vec<String>,
+    /// True if `--set` changed the setup, so that published figures are not about this setup.
+    pub changed_by_set: bool,
     /// Number of seeds with which the row is run.
     pub seeds: u32,
     /// Published figures of the source.
@@ -53,7 +55,7 @@ pub struct Row {
     /// Published figures of other stacks.
     pub peers: Vec<Peer>,
     /// Parameters that were fitted to published figures of this row, each with the values that
-    /// were tried.
+    /// were tried. Empty if `--set` changed the setup.
     pub fitted: Vec<String>,
     /// True if this row is the baseline, so that the goodput of other rows is also shown as a
     /// share of this row's goodput.
@@ -123,6 +125,12 @@ impl Experiment {
             for (row, _) in rows.filter(|(row, before)| row.setup != **before) {
                 row.overridden.push(format!("{path}={text}"));
             }
+        }
+        // A fit was made with the setup as written, and does not hold for another one.
+        let rows = self.rows.iter_mut().zip(&before);
+        for (row, _) in rows.filter(|(row, before)| row.setup != **before) {
+            row.changed_by_set = true;
+            row.fitted.clear();
         }
         Ok(())
     }

@@ -477,6 +477,15 @@ fn a_fitted_parameter_names_the_figures_and_has_the_value_of_their_rows() {
 }
 
 #[test]
+fn a_row_is_fitted_until_a_setting_changes_it() {
+    let mut experiment = with_origins();
+    experiment.set("link.delay", "7ms").unwrap();
+    for row in &experiment.rows {
+        assert!(row.changed_by_set && row.fitted.is_empty(), "{}", row.label);
+    }
+}
+
+#[test]
 fn settings_that_are_neither_stated_nor_fitted_nor_chosen_are_listed() {
     let Experiment { origins, .. } = with_origins();
     assert_eq!(

@@ -38,6 +38,7 @@ pub(super) fn plain_row(label: String, setup: Setup, seeds: u32) -> Row {
         setup,
         own: Vec::new(),
         overridden: Vec::new(),
+        changed_by_set: false,
         seeds,
         published: Published::default(),
         peers: Vec::new(),
