@@ -1,4 +1,4 @@
-"""What limits a TCP transfer: captures diagnosed and changes simulated, as Arrow tables.
+"""Limits of TCP transfers: captures diagnosed and changes simulated, as Arrow tables.
 
 Three questions and their functions:
 

@@ -166,6 +166,9 @@ pub fn run(arguments: &TidyArguments) -> Result<()> {
     for file in &texts {
         findings.extend(words::check(&file.path, &file.text));
         findings.extend(glossary::check(&file.path, &file.text, &replaced));
+        if file.path.ends_with(".py") || file.path.ends_with(".pyi") {
+            findings.extend(openers::check_python(&file.path, &file.text));
+        }
         if file.path.ends_with(".rs") {
             match RustFile::parse(&file.path, &file.text) {
                 Ok(parsed) => rust.push(parsed),

@@ -1,15 +1,19 @@
-//! Checks the first word of each doc comment.
+//! Checks the first word of each doc comment and docstring.
 //!
 //! The one rule: a doc comment begins with a noun or a verb: "Bytes in flight", "Returns the …".
 //! It does not begin with a question word, as in "How many …".
 //!
-//! Lines are read instead of syntax, so that comments in macros are also checked.
+//! Lines are read instead of syntax, so that comments in macros are also checked. In Python, every
+//! line that begins with three double quotes counts as the beginning of a docstring.
 
 use super::Finding;
 
 const QUESTIONS: [&str; 10] = [
     "What", "Whether", "Who", "Whom", "Whose", "How", "Where", "When", "Which", "Why",
 ];
+
+/// Three quotes, which begin and end a docstring of Python.
+const DOCSTRING: &str = "\"\"\"";
 
 /// Checks the first line of each doc comment of a Rust file.
 pub fn check(path: &str, text: &str) -> Vec<Finding> {
@@ -21,16 +25,29 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
         if let Some(marker) = marker
             && before != Some(marker)
         {
-            let words = line[marker.len()..].split(|c: char| !c.is_alphanumeric());
-            let first = words.into_iter().find(|word| !word.is_empty());
-            if let Some(word) = first.filter(|word| QUESTIONS.contains(word)) {
-                let says = format!(
-                    "a doc comment opens with `{word}`: begin with a noun phrase or a verb"
-                );
-                findings.push(Finding::new(path, index + 1, says));
-            }
+            findings.extend(finding(path, index, &line[marker.len()..], "doc comment"));
         }
         before = marker;
     }
     findings
+}
+
+/// Checks the first line of each docstring of a Python file.
+pub fn check_python(path: &str, text: &str) -> Vec<Finding> {
+    let lines = text.lines().enumerate();
+    let opening = lines.filter_map(|(index, line)| {
+        let opening = line.trim_start().strip_prefix(DOCSTRING)?;
+        finding(path, index, opening, "docstring")
+    });
+    opening.collect()
+}
+
+/// Returns the finding for a `what` whose first line, at `index`, opens with a question word.
+fn finding(path: &str, index: usize, opening: &str, what: &str) -> Option<Finding> {
+    let mut words = opening.split(|c: char| !c.is_alphanumeric());
+    let word = words.find(|word| !word.is_empty())?;
+    QUESTIONS.contains(&word).then(|| {
+        let says = format!("a {what} opens with `{word}`: begin with a noun phrase or a verb");
+        Finding::new(path, index + 1, says)
+    })
 }

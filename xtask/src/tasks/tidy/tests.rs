@@ -181,6 +181,23 @@ fn a_doc_comment_that_opens_with_a_question_word_is_found() {
 }
 
 #[test]
+fn a_docstring_that_opens_with_a_question_word_is_found() {
+    for (text, expected) in [
+        ("\"\"\"What it is.\"\"\"\n", 1),
+        ("def f():\n    \"\"\"How fast it is.\n\n    \"\"\"\n", 1),
+        (
+            "\"\"\"Bytes in flight.\n\nWhen it is 0, nothing is.\n\"\"\"\n",
+            0,
+        ),
+        ("\"\"\"Whatever.\"\"\"\n", 0),
+        ("# What follows is a table.\n", 0),
+    ] {
+        let found = openers::check_python("a.py", text);
+        assert_eq!(found.len(), expected, "{text}: {:?}", lines(&found));
+    }
+}
+
+#[test]
 fn a_word_that_the_glossary_replaces_is_found_across_lines_and_in_any_case() {
     // The words of this table are not in the glossary, so that this file passes the check.
     let table = "\
