@@ -14,7 +14,8 @@ pub const LINES_MAX: usize = 20;
 /// Makes `connections` keep those that meet a condition, for [`meeting`]. Connections that were added
 /// before are not judged.
 pub fn judge(connections: &mut Connections, conditions: &[ConnectionCondition]) {
-    for condition in conditions.iter().cloned() {
+    for condition in conditions {
+        let condition = condition.clone();
         connections.select(LINES_MAX, move |row| met_by(row, &condition).is_some());
     }
 }
