@@ -237,16 +237,7 @@ fn explained(
     {
         return Ok(found);
     }
-    let may_find_more = |found: &Found| {
-        let is_open = found.place().is_none() && effort == Effort::High;
-        found.unproven.is_some() || is_open
-    };
-    let mut found = find(&search, true)?;
-    while may_find_more(&found) && twin.work().extend(effort) {
-        // The results of all runs so far are known, so the search goes on where it ended.
-        twin.work().begin(FOUND);
-        found = find(&search, true)?;
-    }
+    let mut found = found_with(&search, effort)?;
     if found.best.is_none() {
         // Look for a full link in the whole transfer: a part may contain only slow start, in which
         // no link is full.
@@ -294,6 +285,22 @@ fn explained(
     }
     explanation.runs = search.twin.runs();
     Ok(explanation)
+}
+
+/// Finds the lever that helps most. Extends the budget as `effort` allows, as long as there may be
+/// more to find.
+fn found_with(search: &Search<'_>, effort: Effort) -> Result<Found, TwinFailure> {
+    let may_find_more = |found: &Found| {
+        let is_open = found.place().is_none() && effort == Effort::High;
+        found.unproven.is_some() || is_open
+    };
+    let mut found = find(search, true)?;
+    while may_find_more(&found) && search.twin.work().extend(effort) {
+        // The results of all runs so far are known, so the search goes on where it ended.
+        search.twin.work().begin(FOUND);
+        found = find(search, true)?;
+    }
+    Ok(found)
 }
 
 /// Predicts the goodput of the whole transfer with `advised`. `gain` is the result of runs with

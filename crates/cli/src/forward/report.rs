@@ -95,24 +95,7 @@ pub fn metrics(flows: &[FlowReport], totals: &FlowTotals) -> String {
         "fullpipe_forward_waited_seconds",
         "counter",
         "Time for which TCP flows waited for one side, summed over all flows.",
-        &[
-            (
-                "_total{direction=\"up\",side=\"client\"}",
-                totals.up.waited_for_client.as_secs_f64(),
-            ),
-            (
-                "_total{direction=\"up\",side=\"target\"}",
-                totals.up.waited_for_target.as_secs_f64(),
-            ),
-            (
-                "_total{direction=\"down\",side=\"client\"}",
-                totals.down.waited_for_client.as_secs_f64(),
-            ),
-            (
-                "_total{direction=\"down\",side=\"target\"}",
-                totals.down.waited_for_target.as_secs_f64(),
-            ),
-        ],
+        &waited(totals),
     );
     let limited = limited(flows);
     let limited: Vec<_> = limited
@@ -127,6 +110,30 @@ pub fn metrics(flows: &[FlowReport], totals: &FlowTotals) -> String {
     );
     text.push_str("# EOF\n");
     text
+}
+
+/// Returns the time for which each direction waited for each side, with both as the labels of a
+/// metric.
+fn waited(totals: &FlowTotals) -> [(&'static str, f64); 4] {
+    let (up, down) = (&totals.up, &totals.down);
+    [
+        (
+            "_total{direction=\"up\",side=\"client\"}",
+            up.waited_for_client.as_secs_f64(),
+        ),
+        (
+            "_total{direction=\"up\",side=\"target\"}",
+            up.waited_for_target.as_secs_f64(),
+        ),
+        (
+            "_total{direction=\"down\",side=\"client\"}",
+            down.waited_for_client.as_secs_f64(),
+        ),
+        (
+            "_total{direction=\"down\",side=\"target\"}",
+            down.waited_for_target.as_secs_f64(),
+        ),
+    ]
 }
 
 /// Returns the number of flows for each limit of the connection to the client, with the limit as

@@ -37,7 +37,7 @@ struct TickClock {
     is_other_rate: bool,
 }
 
-/// The receiver's TSvals on their way from the tap to the sender and back.
+/// The receiver's TSvals that passed the tap and that the sender has not echoed yet.
 #[derive(Clone, Debug, Default)]
 struct Echoes {
     newest: Option<u32>,
