@@ -431,7 +431,8 @@ fn recorded_sockets_stand_beside_the_connections_of_a_capture() {
     assert_eq!(answer["connections"][0]["socket"]["end"], "sender");
     assert_eq!(answer["recordings"][0]["sockets"][0]["sk"], "7");
     let agreed = answer["accounts"]["agreed_share"].as_f64().unwrap();
-    assert!((0.5..0.999).contains(&agreed), "{agreed}");
+    // The capture shows the send buffer nearly all the time, as the row's own clock does.
+    assert!((0.001..0.1).contains(&agreed), "{agreed}");
     let differences = answer["accounts"]["differences"].as_array().unwrap();
     assert_eq!(differences[0]["kernel"], "application");
     let mut damaged = fs::read_to_string(&path).unwrap();
@@ -450,7 +451,7 @@ fn no_line_of_a_table_is_wider_than_the_terminal() {
         let most: usize = width.parse().unwrap();
         let longest = text.lines().max_by_key(|line| line.chars().count());
         assert!(longest.unwrap().chars().count() <= most, "{text}");
-        assert!(text.contains("application 93 %"), "{text}");
+        assert!(text.contains("send buffer 92 %"), "{text}");
         assert!(text.contains("10.0.0.2:"), "{text}");
     }
     let size = [
