@@ -174,8 +174,8 @@ impl Fold {
         match (column.name, self) {
             (CONNECTION, Self::Ends) => ends.into(),
             (CONNECTION, Self::All) => {
-                let more = format!("{}, {}", rate_text(row.goodput_bps), limit(row));
-                ends.into_iter().chain([more]).collect()
+                let more = [rate_text(row.goodput_bps), limit(row)];
+                ends.into_iter().chain(more).collect()
             }
             _ => vec![(column.text)(row)],
         }
