@@ -57,8 +57,8 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// Largest number of calls of [`Work::extend`].
-    pub const fn extensions(self) -> u32 {
+    /// Returns the largest number of times that the budget grows.
+    const fn extensions(self) -> u32 {
         match self {
             Self::Usual => 1,
             Self::High => 2,
