@@ -112,7 +112,7 @@ pub fn noted(mut settings: Vec<Advised>, untried: &[String]) -> Vec<Advised> {
 }
 
 /// Returns the index of the change to the buffer whose cap the change at `slot` sets; `None` if this
-/// change sets no cap, or `changes` leave the buffer's size as it is.
+/// change sets no cap, or `changes` do not set the buffer's size.
 fn buffer_of_cap(changes: &[Change], slot: usize) -> Option<usize> {
     let buffer = changes[slot].set.strip_suffix("_limit")?;
     changes.iter().position(|change| change.set == buffer)

@@ -101,7 +101,7 @@ pub fn explain_played(
     effort: Effort,
     progress: &Progress<'_>,
 ) -> Result<Explanation, TwinFailure> {
-    let work = Arc::new(Work::of_row(played.steps, progress));
+    let work = Arc::new(Work::of_row(played.steps, effort, progress));
     let measured = played.measured.first_flow_mbps(setup.flow());
     let mut part = part(setup, played, work.budget());
     let mut twin = Twin::of(setup, seed, part, Arc::clone(&work))?;
@@ -117,14 +117,14 @@ pub fn explain_played(
             Some(share) => of_share(setup, played, share, work.budget()),
             None if error <= MOST_ERROR => break Ok(()),
             None if steps(played) <= SHORT || has_early_ends(setup) => Part::WHOLE,
-            None if effort == Effort::High && work.extend(effort) => continue,
+            None if work.extend(false) => continue,
             None => break Err(mbps),
         };
         twin = twin.other(setup, part, twin.seeds())?;
     };
     let done = Arc::clone(&work);
     let mut found = match foretold {
-        Ok(()) => explained(setup, (seed, memory, effort), played, part, twin)?,
+        Ok(()) => explained(setup, (seed, memory), played, part, twin)?,
         Err(mbps) => untold(setup, played, twin, mbps)?,
     };
     found.steps = done.done();
@@ -196,7 +196,7 @@ fn untold(
 ) -> Result<Explanation, TwinFailure> {
     let search = search_of(setup, twin, None)?;
     let found = without_advice(setup, played, &search, &Found::default());
-    let limited_by = wording::untold(setup, mbps, played.measured.first_flow_mbps(setup.flow()));
+    let limited_by = wording::untold(&search, mbps, played.measured.first_flow_mbps(setup.flow()));
     Ok(Explanation {
         limit: Cause::UNKNOWN,
         parts: VerdictParts {
@@ -222,7 +222,7 @@ fn search_of<'a>(
 
 fn explained(
     setup: &Setup,
-    (seed, memory, effort): (u64, Option<u64>, Effort),
+    (seed, memory): (u64, Option<u64>),
     played: &Played,
     part: Part,
     twin: Twin<'_>,
@@ -237,7 +237,7 @@ fn explained(
     {
         return Ok(found);
     }
-    let mut found = found_with(&search, effort)?;
+    let mut found = found_within(&search)?;
     if found.best.is_none() {
         // Look for a full link in the whole transfer: a part may contain only slow start, in which
         // no link is full.
@@ -287,17 +287,14 @@ fn explained(
     Ok(explanation)
 }
 
-/// Finds the lever that helps most. Extends the budget as `effort` allows, as long as there may be
-/// more to find.
-fn found_with(search: &Search<'_>, effort: Effort) -> Result<Found, TwinFailure> {
-    let may_find_more = |found: &Found| {
-        let is_open = found.place().is_none() && effort == Effort::High;
-        found.unproven.is_some() || is_open
-    };
+/// Finds the lever that helps most. If there is none, extends the budget and searches again, as long
+/// as the effort allows.
+fn found_within(search: &Search<'_>) -> Result<Found, TwinFailure> {
+    let work = search.twin.work();
     let mut found = find(search, true)?;
-    while may_find_more(&found) && search.twin.work().extend(effort) {
+    while found.place().is_none() && work.extend(found.unproven.is_some()) {
         // The results of all runs so far are known, so the search goes on where it ended.
-        search.twin.work().begin(FOUND);
+        work.begin(FOUND);
         found = find(search, true)?;
     }
     Ok(found)

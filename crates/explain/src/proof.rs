@@ -137,9 +137,9 @@ fn losses(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) ->
     (repair >= WORTH_TELLING || opening).then(|| capitalised(&format!("{all}{most}.")))
 }
 
-/// Returns the largest loss in the direction whose impairment the verdict names. If the verdict names
-/// no direction, or if this direction lost nothing, returns the largest loss outside the direction
-/// of the ACKs, because a lost ACK costs little: a later ACK acknowledges the same payload. If only
+/// Returns the largest loss in the direction whose impairment is the cause. If the cause is no
+/// impairment, or if this direction lost nothing, returns the largest loss outside the direction of
+/// the ACKs, because a lost ACK costs little: a later ACK acknowledges the same payload. If only
 /// ACKs were lost, returns the largest loss of all.
 fn main_loss<'a>(
     setup: &Setup,
@@ -154,9 +154,11 @@ fn main_loss<'a>(
         } => link == setup.links[number].name && direction == way,
         LossPlace::Host { .. } => false,
     };
-    let gains = found.best.iter().chain(&found.fault);
-    let mut levers = gains.map(|gain| &search.levers[gain.places[0]]);
-    let named = levers.find_map(|lever| match lever.place {
+    let lever = found
+        .best
+        .as_ref()
+        .map(|best| &search.levers[best.places[0]]);
+    let named = lever.and_then(|lever| match lever.place {
         Place::Link(number, Some(way)) if !USUAL.contains(&lever.field) => Some((number, way)),
         Place::Link(..) | Place::Hosts(_) | Place::Flow => None,
     });

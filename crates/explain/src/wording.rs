@@ -19,15 +19,12 @@ use crate::{
     lever::{Lever, Place},
     own_words::words_of,
     search::{Gain, Search},
+    work::Effort,
 };
 
 /// Two causes limit a transfer about equally if the lever of one saves at least this share of the
 /// time that the lever of the other saves.
 const AS_MUCH: f64 = 0.75;
-
-/// Says how to search longer.
-const LONGER: &str = "`fullpipe lab explain EXPERIMENT --row ROW` searches longer, and with \
-                      `--matrix` it tries every change on the whole transfer";
 
 /// Returns the words that follow "limited by": the limit and its value. If the words state a
 /// goodput, it is the goodput of `played`, a run of the transfer or of a part of it.
@@ -35,7 +32,7 @@ pub fn limited_by(setup: &Setup, played: &Played, search: &Search<'_>, found: &F
     let Some(best) = &found.best else {
         return found.used_up.map_or_else(
             || match &found.unproven {
-                Some(together) => unproven(together),
+                Some(together) => unproven(search, together),
                 None => nothing(search),
             },
             |place| used_up(setup, played, &search.levers[place]),
@@ -167,8 +164,19 @@ pub fn is_unopened(played: &Played) -> bool {
             .is_some_and(|(limit, _)| *limit == Limit::Handshake)
 }
 
+/// Says how to search longer than this search.
+fn longer(search: &Search<'_>) -> &'static str {
+    match search.twin.work().effort() {
+        Effort::Usual => "`fullpipe lab explain EXPERIMENT --row ROW` searches longer",
+        Effort::High => {
+            "`fullpipe lab explain EXPERIMENT --row ROW --matrix` tries every change on the whole \
+             transfer"
+        }
+    }
+}
+
 /// Returns the words for a combination of levers whose needless levers are not known.
-fn unproven(together: &Gain) -> String {
+fn unproven(search: &Search<'_>, together: &Gain) -> String {
     let gain = match together.ends {
         true => "the simulated transfer completes".to_string(),
         false => format!(
@@ -178,9 +186,10 @@ fn unproven(together: &Gain) -> String {
     };
     format!(
         "{}. With {} settings of the hosts together, {gain}. Which of them are needed is not known, \
-         because the search ended too early. {LONGER}",
+         because the search ended too early. {}",
         Cause::UNKNOWN.words,
-        together.changes.len()
+        together.changes.len(),
+        longer(search)
     )
 }
 
@@ -287,7 +296,8 @@ pub fn waits_for(limit: Limit, is_udp: bool) -> &'static str {
 /// Returns the sentence for a transfer that is too long to run with each change. The first flow's
 /// goodput is `part_mbps` in the beginning, the only part that can be run often enough, and
 /// `whole_mbps` in the whole transfer.
-pub fn untold(setup: &Setup, part_mbps: f64, whole_mbps: f64) -> String {
+pub fn untold(search: &Search<'_>, part_mbps: f64, whole_mbps: f64) -> String {
+    let setup = search.setup;
     let who = match setup.flows.len() {
         1 => "the transfer".to_string(),
         _ => format!("flow `{}`", setup.flow().name),
@@ -297,8 +307,9 @@ pub fn untold(setup: &Setup, part_mbps: f64, whole_mbps: f64) -> String {
         "{}. No change was tried. The whole transfer takes too long to simulate with every change, \
          and its beginning is not typical of the whole: {who} has a goodput of {part} in the \
          beginning and {whole} in all. A change that helps the beginning may therefore not help \
-         the whole. {LONGER}",
-        Cause::UNKNOWN.words
+         the whole. {}",
+        Cause::UNKNOWN.words,
+        longer(search)
     )
 }
 

@@ -45,7 +45,7 @@ pub const OTHERS: f64 = 0.5;
 /// The progress of a finished explanation.
 const ALL: f64 = 1.0;
 
-/// Work that an explanation may take if its usual budget shows no cause.
+/// Number of events that an explanation may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effort {
     /// Half the events of the row's own run, or two million if that is more. Four times as many if
@@ -57,11 +57,13 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// Returns the largest number of times that the budget grows.
-    const fn extensions(self) -> u32 {
-        match self {
-            Self::Usual => 1,
-            Self::High => 2,
+    /// Returns the largest number of times that the budget grows, if `is_proof` is true to find the
+    /// needed levers of a combination that helps, otherwise to find a cause at all.
+    const fn extensions(self, is_proof: bool) -> u32 {
+        match (self, is_proof) {
+            (Self::Usual, false) => 0,
+            (Self::Usual, true) => 1,
+            (Self::High, _) => 2,
         }
     }
 }
@@ -72,6 +74,7 @@ pub type Progress<'a> = dyn Fn(f64) -> ControlFlow<()> + Sync + 'a;
 
 /// The budget of an explanation, and the events so far.
 pub struct Work<'a> {
+    effort: Effort,
     /// Events that the explanation may take in total.
     budget: AtomicU64,
     /// Number of times that the budget has grown.
@@ -87,8 +90,11 @@ pub struct Work<'a> {
 
 impl<'a> Work<'a> {
     /// Creates the budget for a row whose own runs took `steps` events.
-    pub fn of_row(steps: u64, progress: &'a Progress<'a>) -> Self {
-        Self::up_to(most(steps) / 100 * PLANNED, progress)
+    pub fn of_row(steps: u64, effort: Effort, progress: &'a Progress<'a>) -> Self {
+        Self {
+            effort,
+            ..Self::up_to(most(steps) / 100 * PLANNED, progress)
+        }
     }
 
     /// Creates an unlimited budget.
@@ -98,6 +104,7 @@ impl<'a> Work<'a> {
 
     fn up_to(budget: u64, progress: &'a Progress<'a>) -> Self {
         Self {
+            effort: Effort::Usual,
             budget: AtomicU64::new(budget),
             extended: AtomicU32::new(0),
             window: [AtomicU64::new(0), AtomicU64::new(budget)],
@@ -112,10 +119,17 @@ impl<'a> Work<'a> {
         self.budget.load(Ordering::Relaxed)
     }
 
-    /// Multiplies the budget by [`MORE`]. Returns false, without a change, if `effort` allows no
-    /// further extension or the budget is unlimited.
-    pub fn extend(&self, effort: Effort) -> bool {
-        let may = self.is_bounded() && self.extended.load(Ordering::Relaxed) < effort.extensions();
+    /// Effort of the explanation.
+    pub const fn effort(&self) -> Effort {
+        self.effort
+    }
+
+    /// Multiplies the budget by [`MORE`]. Returns false, without a change, if the effort allows no
+    /// further extension or the budget is unlimited. `is_proof` is true if a combination of levers
+    /// helps, and only the needed ones are to be found.
+    pub fn extend(&self, is_proof: bool) -> bool {
+        let most = self.effort.extensions(is_proof);
+        let may = self.is_bounded() && self.extended.load(Ordering::Relaxed) < most;
         if may {
             self.extended.fetch_add(1, Ordering::Relaxed);
             let more = self.budget().saturating_mul(MORE);

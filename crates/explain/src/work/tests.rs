@@ -12,7 +12,7 @@ fn an_expensive_row_costs_more_than_its_explanation() {
 
 #[test]
 fn a_search_ends_where_the_next_one_may_begin() {
-    let work = Work::of_row(100_000, &|_share| ControlFlow::Continue(()));
+    let work = Work::of_row(100_000, Effort::Usual, &|_share| ControlFlow::Continue(()));
     work.begin(0.5);
     work.add(work.budget() / 2);
     assert!(work.is_done());
@@ -25,15 +25,16 @@ fn a_search_ends_where_the_next_one_may_begin() {
 
 #[test]
 fn an_extended_budget_lets_a_search_go_on_where_it_ended() {
-    let work = Work::of_row(100_000, &|_share| ControlFlow::Continue(()));
+    let work = Work::of_row(100_000, Effort::Usual, &|_share| ControlFlow::Continue(()));
     work.begin(1.0);
     work.add(work.budget());
     assert!(work.is_done());
     let before = work.budget();
-    assert!(work.extend(Effort::Usual) && !work.extend(Effort::Usual));
+    assert!(!work.extend(false) && work.extend(true) && !work.extend(true));
     assert_eq!(work.budget(), MORE * before);
     work.begin(1.0);
     assert!(!work.is_done() && work.is_bounded());
-    assert!(work.extend(Effort::High) && !work.extend(Effort::High));
-    assert!(!Work::any().extend(Effort::High));
+    let work = Work::of_row(100_000, Effort::High, &|_share| ControlFlow::Continue(()));
+    assert!(work.extend(false) && work.extend(true) && !work.extend(true));
+    assert!(!Work::any().extend(true));
 }
