@@ -351,6 +351,26 @@ fn a_window_that_is_filled_in_bursts_has_time_and_bytes() {
     assert!(bytes > 0.9 * all, "{bytes} of {all}");
 }
 
+/// Without a handshake, payload in flight that fills the window exactly shows that the window is not
+/// scaled. Less payload in flight shows nothing.
+#[test]
+fn a_window_that_is_filled_exactly_is_not_scaled() {
+    for (window, expected) in [
+        (5_840, WindowScale::Inferred(0)),
+        (2_920, WindowScale::Inferred(1)),
+        (8_000, WindowScale::Unknown),
+    ] {
+        let mut script = Script {
+            connection: ConnectionObserver::new(),
+            ns: 0,
+        };
+        script.rounds(window);
+        let observed = script.finish();
+        let receiver = &observed.directions[End::B.index()];
+        assert_eq!(receiver.window_scale, expected, "{window}");
+    }
+}
+
 /// A short snap length cuts the options of the SYNs. The window scale is then unknown, and not 0:
 /// more is in flight than the unscaled window allows.
 #[test]

@@ -1,32 +1,16 @@
 //! Frames that passed the two hosts of a simulated link, read from a capture of the
 //! simulation.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
-
 use fullpipe_diagnose::inferred::{EndFrames, SeenFrame};
 use fullpipe_sim::{HostId, World};
+
+use super::captured::Captured;
 
 /// Type of a pcapng block with a packet.
 const ENHANCED_PACKET: u32 = 6;
 /// Value of the lowest two bits of the packet's flags for an outbound packet. The value for
 /// an inbound packet is 1.
 const OUTBOUND: u32 = 2;
-
-/// A capture in memory.
-#[derive(Clone, Default)]
-pub struct Captured(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Captured {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("no writer panics").extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 impl Captured {
     /// Captures everything that these hosts of `world` send and receive from this moment on.
@@ -41,7 +25,7 @@ impl Captured {
 
     /// Returns the frames of both hosts.
     pub fn ends(&self) -> [EndFrames; 2] {
-        let bytes = self.0.lock().expect("no writer panics");
+        let bytes = self.bytes();
         let mut ends = [EndFrames::default(), EndFrames::default()];
         let mut rest = &bytes[..];
         while !rest.is_empty() {

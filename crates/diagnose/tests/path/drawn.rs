@@ -11,7 +11,7 @@ use fullpipe_sim::link::{
 };
 use fullpipe_sim::{Goal, LinkId, Seed, World};
 
-use super::capture::Captured;
+use super::captured::Captured;
 
 /// Longest virtual time that a transfer may take.
 const LONGEST: Duration = Duration::from_secs(60);

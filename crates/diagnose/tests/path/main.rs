@@ -5,6 +5,8 @@
 //! the links are the truth.
 
 mod capture;
+#[path = "../captured/mod.rs"]
+mod captured;
 mod drawn;
 mod table;
 
@@ -13,7 +15,7 @@ use fullpipe_pool::Duration;
 use fullpipe_sim::link::{Direction, FrameLoss, LinkCounters};
 use fullpipe_sim::{Family, HostId, Seed, WorldPlan};
 
-use capture::Captured;
+use captured::Captured;
 use drawn::{KINDS, Kind, Ran};
 use table::{Agreed, Table};
 

@@ -5,10 +5,10 @@
 //! capture in the middle of the path. For another place, the times of the sender's frames are
 //! moved.
 
-use std::{
-    io::{self, Cursor, Write},
-    sync::{Arc, Mutex},
-};
+#[path = "../captured/mod.rs"]
+mod captured;
+
+use std::io::Cursor;
 
 use fullpipe::{Config, config::CongestionAlgorithm};
 use fullpipe_diagnose::{
@@ -18,23 +18,10 @@ use fullpipe_diagnose::{
 use fullpipe_sim::{Deadline, LinkModel, MIB, Seed, World};
 use fullpipe_tcp::Limit;
 
+use captured::Captured;
+
 /// One-way delay of the path, in microseconds.
 const DELAY_US: u64 = 20_000;
-
-/// A capture in memory.
-#[derive(Clone, Default)]
-struct Captured(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Captured {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("no writer panics").extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// The segments of a bulk transfer over a path that loses 1 % of the sender's frames. The client
 /// sends the payload.
@@ -56,8 +43,7 @@ fn lossy_transfer(seed: u64, algorithm: CongestionAlgorithm, pacing: bool) -> Ve
     let flow = world.send(client, server, 4 * MIB);
     world.run_until(flow.done(), Deadline::secs(60));
     world.finish_capture().expect("memory");
-    let bytes = captured.0.lock().expect("no writer panics").clone();
-    let reader = CaptureReader::open(Cursor::new(bytes), BytesRead::default());
+    let reader = CaptureReader::open(Cursor::new(captured.bytes()), BytesRead::default());
     let segments = reader.expect("a capture").map(|(_, segment)| segment);
     segments.collect()
 }
