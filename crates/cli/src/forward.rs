@@ -85,11 +85,12 @@ pub fn run(arguments: &ForwardArguments, terminal: &Terminal) -> Result<(), Fail
 }
 
 /// Number of files that are open if every flow is open: a socket for each flow and, for UDP through
-/// SOCKS5, the stream to the proxy.
+/// SOCKS5, the stream to the proxy. An HTTP proxy carries no UDP.
 fn most_files(arguments: &ForwardArguments) -> u64 {
     let of_each = match arguments.via {
+        Via::Http(_) => 1,
+        Via::Direct => 2,
         Via::Socks5(_) => 3,
-        Via::Direct | Via::Http(_) => 2,
     };
     u64::from(arguments.flows) * of_each + OWN_FILES
 }

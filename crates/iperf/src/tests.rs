@@ -3,10 +3,16 @@
 //! Rule: time advances only when neither host has work, and every test ends with all packet memory
 //! free.
 
-use std::{collections::VecDeque, string::ToString, vec, vec::Vec};
+use std::{
+    collections::VecDeque,
+    net::{Ipv6Addr, SocketAddr},
+    string::ToString,
+    vec,
+    vec::Vec,
+};
 
 use fullpipe::{
-    Config, Instant, Interface, MacAddress, Stack,
+    Config, Instant, Interface, MacAddress, Stack, Subnet,
     device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta},
     turn,
 };
@@ -194,6 +200,37 @@ fn a_udp_server_counts_losses_and_its_client_reads_the_counts() {
     assert_eq!(theirs.span.loss.total, 100, "{theirs}");
     let at_peer = ours.at_peer.expect("the server answered");
     assert_eq!((at_peer.bytes, at_peer.loss.lost), (97_000, 3), "{ours}");
+    assert_eq!(ours.failure, None);
+}
+
+/// Both hosts begin with an IPv4 address, and get an IPv6 address later.
+#[test]
+fn a_udp_client_sends_from_an_address_of_the_servers_family() {
+    let settings = [TINY, &[("ip.dad_probes", "0")]].concat();
+    let mut hosts = [host(1, &settings), host(2, &settings)];
+    for (host, last) in hosts.iter_mut().zip(1..) {
+        let address = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, last).into();
+        let prefix_len = 64;
+        host.add_address(Subnet {
+            address,
+            prefix_len,
+        })
+        .expect("a free entry");
+    }
+    let remote = SocketAddr::from((Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2), DEFAULT_PORT));
+    let mut server = UdpServer::new(remote, &mut hosts[1]).expect("the port is free");
+    let mut datagram = vec![0; 1_000];
+    let plan = TestPlan {
+        remote,
+        ..plan(Amount::Bytes(20_000), 1_000)
+    };
+    let mut client = UdpClient::new(plan, &mut datagram, &mut hosts[0]).expect("a port is free");
+    let [ours, theirs] = run(&mut hosts, [&mut client, &mut server], |_| false);
+    assert_eq!(
+        (ours.span.bytes, theirs.span.bytes),
+        (20_000, 20_000),
+        "{ours}"
+    );
     assert_eq!(ours.failure, None);
 }
 
