@@ -15,7 +15,7 @@ use super::console;
 /// A program, and the Debian package that contains it.
 type Tool = (&'static str, &'static str);
 
-const TOOLS: [Tool; 9] = [
+const TOOLS: [Tool; 14] = [
     ("iperf", "iperf"),
     ("iperf3", "iperf3"),
     ("tshark", "tshark"),
@@ -25,6 +25,11 @@ const TOOLS: [Tool; 9] = [
     ("dnsmasq", "dnsmasq-base"),
     ("curl", "curl"),
     ("radvd", "radvd"),
+    ("nghttpd", "nghttp2-server"),
+    ("h2load", "nghttp2-client"),
+    ("openssl", "openssl"),
+    ("rsync", "rsync"),
+    ("chromium", "chromium"),
 ];
 
 /// The program that the tests of the page need.
