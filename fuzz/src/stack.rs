@@ -139,6 +139,7 @@ impl Host {
         let meta = RxMeta {
             checksum_verified: true,
             merged: 0,
+            ..RxMeta::default()
         };
         self.stack
             .receive_batch(self.now)

@@ -12,8 +12,8 @@ use std::{
 };
 
 use fullpipe::{
-    Config, ConnectOptions, ConnectionId, Info, Instant, Interface, ListenOptions, ListenerId,
-    MacAddress, Read, SocketEvent, Stack, Subnet,
+    Config, ConnectOptions, ConnectionId, Info, Instant, Interface, InterfaceId, ListenOptions,
+    ListenerId, MacAddress, Read, SocketEvent, Stack, Subnet,
     device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta},
 };
 use fullpipe_pool::{Duration, Rng};
@@ -157,10 +157,13 @@ impl End {
         let stack = Stack::new(&config, interface, [mac.0[5]; 16]);
         let mut stack = stack.expect("the configuration is sound");
         if network == Network::EthernetV6 {
-            let added = stack.add_address(Subnet {
-                address: network.address(number),
-                prefix_len: 64,
-            });
+            let added = stack.add_address(
+                InterfaceId::FIRST,
+                Subnet {
+                    address: network.address(number),
+                    prefix_len: 64,
+                },
+            );
             added.expect("there is room for an address");
         }
         Self { stack, port }

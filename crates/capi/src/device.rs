@@ -152,6 +152,7 @@ impl Device for CDevice {
             meta: RxMeta {
                 checksum_verified: meta.checksum_verified != 0,
                 merged: meta.merged,
+                ..RxMeta::default()
             },
         })
     }

@@ -344,7 +344,7 @@ impl Race {
 /// (RFC 8305 §3); both families if the stack has no such address.
 fn families(stack: &Stack) -> Vec<Family> {
     let has = |family: Family| {
-        stack.addresses().iter().any(|own| match own.address {
+        stack.addresses().any(|own| match own.address {
             IpAddr::V4(_) => family == Family::V4,
             IpAddr::V6(ip) => family == Family::V6 && !ip.is_unicast_link_local(),
         })

@@ -6,18 +6,16 @@
 use std::{net::Ipv4Addr, task::Waker};
 
 use fullpipe::{
-    Instant, Stack, Subnet,
+    Instant, InterfaceId, RouteEntry, Stack, Subnet,
     device::{RxMeta, TxMeta},
 };
 use fullpipe_dhcp::{Client, Event, Lease};
 
 use crate::frames::FrameBatch;
 
-/// The network that contains every IPv4 address: the destination of the default route.
-const EVERYWHERE: Subnet = Subnet {
-    address: std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-    prefix_len: 0,
-};
+/// The default route, whatever its router.
+const DEFAULT: RouteEntry =
+    RouteEntry::default_through(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED));
 
 /// A DHCP client, and what it has changed in the stack.
 #[derive(Debug)]
@@ -112,7 +110,7 @@ impl LeaseHolder {
                 };
                 // The client has checked the address. Adding the address fails only if the program
                 // has filled the table of addresses. The host then has no lease.
-                if stack.add_address(subnet).is_ok() {
+                if stack.add_address(InterfaceId::FIRST, subnet).is_ok() {
                     route(stack, &lease);
                     self.lease = Some(lease);
                 }
@@ -124,7 +122,7 @@ impl LeaseHolder {
             Event::Renewed(_) => {}
             Event::Lost(_) => {
                 if let Some(lease) = self.lease.take() {
-                    stack.routes_mut().remove(EVERYWHERE);
+                    stack.routes_mut().remove(&DEFAULT);
                     // If the program has removed the address already, there is nothing to remove.
                     let _ = stack.remove_address(lease.address.into(), now);
                 }
@@ -139,6 +137,6 @@ fn route(stack: &mut Stack, lease: &Lease) {
         // If the routing table is full, no default route is added, and the host reaches only its
         // own network.
         Some(router) => drop(stack.routes_mut().set_default((*router).into())),
-        None => drop(stack.routes_mut().remove(EVERYWHERE)),
+        None => drop(stack.routes_mut().remove(&DEFAULT)),
     }
 }

@@ -55,6 +55,7 @@ pub(crate) fn read(head: &[u8; VNET_LEN], frame: &[u8]) -> RxMeta {
         // damaged it.
         checksum_verified: head[0] & (NEEDS_CHECKSUM | CHECKSUM_VALID) != 0,
         merged: merged(head, frame),
+        ..RxMeta::default()
     }
 }
 

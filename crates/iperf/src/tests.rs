@@ -12,7 +12,7 @@ use std::{
 };
 
 use fullpipe::{
-    Config, Instant, Interface, MacAddress, Stack, Subnet,
+    Config, Instant, Interface, InterfaceId, MacAddress, Stack, Subnet,
     device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta},
     turn,
 };
@@ -211,10 +211,13 @@ fn a_udp_client_sends_from_an_address_of_the_servers_family() {
     for (host, last) in hosts.iter_mut().zip(1..) {
         let address = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, last).into();
         let prefix_len = 64;
-        host.add_address(Subnet {
-            address,
-            prefix_len,
-        })
+        host.add_address(
+            InterfaceId::FIRST,
+            Subnet {
+                address,
+                prefix_len,
+            },
+        )
         .expect("a free entry");
     }
     let remote = SocketAddr::from((Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2), DEFAULT_PORT));

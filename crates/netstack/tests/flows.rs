@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use fullpipe::{Refusal, Subnet};
+use fullpipe::{InterfaceId, Refusal, Subnet};
 use fullpipe_host::{Runtime, TcpStream, UdpSocket};
 use fullpipe_netstack::{
     FlowLimits, NetstackBuilder, PipeDevice, RelayClock, RelaySide, TcpFlows, UdpFlows, relay,
@@ -42,7 +42,7 @@ fn netstack(limits: FlowLimits) -> (Runtime, TcpFlows, UdpFlows) {
         address: v6,
         prefix_len: 32,
     };
-    let added = client.with_stack(|stack, _| stack.add_address(subnet));
+    let added = client.with_stack(|stack, _| stack.add_address(InterfaceId::FIRST, subnet));
     added.expect("an address of the other version");
     let (tcp, udp) = NetstackBuilder::default()
         .limits(limits)

@@ -6,6 +6,8 @@
 
 use core::fmt;
 
+use crate::interface::InterfaceId;
+
 /// The first header of each frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
@@ -66,6 +68,8 @@ pub struct RxMeta {
     /// Number of segments that the device merged into this frame (GRO, LRO); 0 or 1 if it
     /// merged none.
     pub merged: u16,
+    /// The interface that received the frame; the first by default.
+    pub interface: InterfaceId,
 }
 
 /// A received frame, readable until the next call on the device.
@@ -120,6 +124,12 @@ pub struct TxMeta {
 pub trait Device {
     /// Returns the capabilities of the device; the same at each call.
     fn capabilities(&self) -> Capabilities;
+
+    /// Returns the stack's interface that this device serves; the same at each call. By default
+    /// that is the interface given to [`Stack::new`](crate::Stack::new).
+    fn interface(&self) -> InterfaceId {
+        InterfaceId::FIRST
+    }
 
     /// Returns the next received frame, or `None` if there is none now.
     fn receive(&mut self) -> Option<Received<'_>>;

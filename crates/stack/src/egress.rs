@@ -19,11 +19,12 @@ use fullpipe_wire::{MacAddress, TcpFlags, TcpHeader};
 use crate::{
     counters::Discard,
     device::{Device, Medium, TxChecksum, TxMeta},
+    interface::{InterfaceId, InterfaceState},
     ip::{BuiltPacket, IpSender, Route},
-    link::{Asker, Resolution, multicast_station},
+    link::{Asker, Resolution, Station, multicast_station},
     slab::Key,
     stack::Stack,
-    tcp::{FourTuple, HostContext, TcpLayer, transmit_queue::TransmitQueue},
+    tcp::{FourTuple, HostContext, TcpLayer, resets::Answer, transmit_queue::TransmitQueue},
 };
 use write_segment::{complete, shifted, write_ip, write_segment};
 
@@ -126,7 +127,7 @@ enum NextHop {
 }
 
 impl Stack {
-    /// Sends the frames that are due, through `device`, and returns their number. Before that,
+    /// Sends the frames of the interface of `device` that are due, and returns their number. Before that,
     /// offers freed memory to the connections that wait for memory.
     ///
     /// `budget` is the largest number of steps: each frame sent counts as one step, and so does
@@ -135,14 +136,15 @@ impl Stack {
     /// Call this after [`receive`](Self::receive) and [`on_timeouts`](Self::on_timeouts),
     /// as [`turn`](crate::turn()) does, and again at once if the budget was used up.
     pub fn transmit(&mut self, device: &mut impl Device, now: Instant, budget: usize) -> usize {
-        self.device_full = false;
-        self.take_completed(device, now);
+        let interface = device.interface();
+        self.interfaces[interface.index()].device_full = false;
+        self.take_completed(interface, device, now);
         let (tcp, host) = self.tcp_and_host(now);
         tcp.trace_pool(u32::MAX, &host);
         self.share_memory(now, budget);
-        self.wake_resolved();
+        self.wake_resolved(interface);
         let (mut sent, mut steps) = (0, 0);
-        let mut due = self.due_sources(now);
+        let mut due = self.due_sources(interface, now);
         loop {
             let before = steps;
             let connections_alone = due.is_only(OutputSource::Connections);
@@ -155,12 +157,12 @@ impl Stack {
                     true => budget - steps,
                     false => 1,
                 };
-                match self.send_from(source, device, now, most) {
+                match self.send_from(interface, source, device, now, most) {
                     SendOutcome::Sent(frames) => (sent, steps) = (sent + frames, steps + frames),
                     SendOutcome::Handled => steps += 1,
                     SendOutcome::Idle => {}
                     SendOutcome::DeviceFull => {
-                        self.on_device_full(now, budget);
+                        self.on_device_full(interface, now, budget);
                         return sent;
                     }
                 }
@@ -169,40 +171,42 @@ impl Stack {
                 return sent;
             }
             due = match connections_alone {
-                true => self.due_after_connections(now),
-                false => self.due_sources(now),
+                true => self.due_after_connections(interface, now),
+                false => self.due_sources(interface, now),
             };
         }
     }
 
-    /// Returns the sources that may have something to send.
-    fn due_sources(&self, now: Instant) -> DueSources {
+    /// Returns the sources that may have something to send by `interface`.
+    fn due_sources(&self, interface: InterfaceId, now: Instant) -> DueSources {
+        let of = &self.interfaces[interface.index()];
         DueSources::default()
-            .with(OutputSource::Neighbours, self.has_for_neighbours(now))
-            .with(OutputSource::Errors, self.errors.wants_output())
-            .with(OutputSource::Echo, self.echo.wants_output())
-            .with(OutputSource::Resets, !self.tcp.resets.is_empty())
-            .with(OutputSource::SynAcks, self.tcp.has_syn_ack())
-            .with(OutputSource::WaitAcks, self.tcp.has_wait_ack())
-            .with(OutputSource::Connections, self.tcp.has_ready())
-            .with(OutputSource::Udp, self.udp.wants_output())
+            .with(OutputSource::Neighbours, has_for_neighbours(of, now))
+            .with(OutputSource::Errors, of.errors.wants_output())
+            .with(OutputSource::Echo, of.echo.wants_output())
+            .with(OutputSource::Resets, self.tcp.resets.has_for(interface))
+            .with(OutputSource::SynAcks, self.tcp.has_syn_ack(interface))
+            .with(OutputSource::WaitAcks, self.tcp.has_wait_ack(interface))
+            .with(OutputSource::Connections, self.tcp.has_ready(interface))
+            .with(OutputSource::Udp, self.udp.wants_output(interface))
     }
 
-    /// Returns the sources that may have something to send, if only connections had something
-    /// before. Neighbours are the only other source that can be in the set: a connection may have
-    /// begun to look up a neighbour.
-    fn due_after_connections(&self, now: Instant) -> DueSources {
+    /// Returns the sources that may have something to send by `interface`, if only connections had
+    /// something before. Neighbours are the only other source that can be in the set: a connection
+    /// may have begun to look up a neighbour.
+    fn due_after_connections(&self, interface: InterfaceId, now: Instant) -> DueSources {
+        let neighbours = &self.interfaces[interface.index()].neighbours;
         DueSources::default()
-            .with(OutputSource::Neighbours, self.neighbours.wants_output(now))
-            .with(OutputSource::Connections, self.tcp.has_ready())
+            .with(OutputSource::Neighbours, neighbours.wants_output(now))
+            .with(OutputSource::Connections, self.tcp.has_ready(interface))
     }
 
-    /// Calls `on_device_full` of at most `budget` queued connections, because the device lent no
-    /// memory. The device then becomes their limit.
-    fn on_device_full(&mut self, now: Instant, budget: usize) {
-        self.device_full = true;
+    /// Calls `on_device_full` of at most `budget` connections in the queue of `interface`, because
+    /// its device lent no memory. The device then becomes their limit.
+    fn on_device_full(&mut self, interface: InterfaceId, now: Instant, budget: usize) {
+        self.interfaces[interface.index()].device_full = true;
         let (tcp, mut host) = self.tcp_and_host(now);
-        let mut next = tcp.transmit_queue.first();
+        let mut next = tcp.transmit_queue.first(interface);
         for _ in 0..budget {
             let Some(index) = next else {
                 return;
@@ -214,35 +218,46 @@ impl Stack {
         }
     }
 
-    /// Returns true if the last call of [`Device::lend`] returned no memory.
-    pub(crate) const fn device_is_full(&self) -> bool {
-        self.device_full
+    /// Returns true if the last call of [`Device::lend`] of the device of `interface` returned no
+    /// memory.
+    pub(crate) fn device_is_full(&self, interface: InterfaceId) -> bool {
+        self.interfaces[interface.index()].device_full
     }
 
     /// Removes the frames that the device has completed from the backlogs of their
     /// connections.
-    fn take_completed(&mut self, device: &mut impl Device, now: Instant) {
-        if !self.device_backlog.is_tracked() {
+    fn take_completed(&mut self, interface: InterfaceId, device: &mut impl Device, now: Instant) {
+        let at = interface.index();
+        if !self.interfaces[at].device_backlog.is_tracked() {
             return;
         }
         let completed = device.sent_bytes();
-        while let Some(frame) = self.device_backlog.take_completed(completed) {
-            self.change_backlog(frame.owner, |held| held - frame.len, now);
+        while let Some(frame) = self.interfaces[at].device_backlog.take_completed(completed) {
+            self.change_backlog(interface, frame.owner, |held| held - frame.len, now);
         }
     }
 
     /// Adds a frame of `len` bytes, with payload of connection `owner`, to the device
     /// backlog.
-    fn add_to_backlog(&mut self, len: usize, owner: Key, now: Instant) {
-        if let Some(forgotten) = self.device_backlog.add(len, owner) {
-            self.change_backlog(forgotten.owner, |held| held - forgotten.len, now);
+    fn add_to_backlog(&mut self, interface: InterfaceId, len: usize, owner: Key, now: Instant) {
+        let backlog = &mut self.interfaces[interface.index()].device_backlog;
+        if let Some(forgotten) = backlog.add(len, owner) {
+            let left = |held| held - forgotten.len;
+            self.change_backlog(interface, forgotten.owner, left, now);
         }
-        self.change_backlog(owner, |held| held + len as u32, now);
+        self.change_backlog(interface, owner, |held| held + len as u32, now);
     }
 
-    /// Changes the device backlog of connection `owner`, unless the connection is gone.
-    fn change_backlog(&mut self, owner: Key, change: impl FnOnce(u32) -> u32, now: Instant) {
-        let device_max = self.device_max();
+    /// Changes the device backlog of connection `owner` of `interface`, unless the connection is
+    /// gone.
+    fn change_backlog(
+        &mut self,
+        interface: InterfaceId,
+        owner: Key,
+        change: impl FnOnce(u32) -> u32,
+        now: Instant,
+    ) {
+        let device_max = self.interfaces[interface.index()].device_max();
         let (tcp, mut host) = self.tcp_and_host(now);
         if tcp.slots.get(owner).is_none() {
             return;
@@ -254,21 +269,17 @@ impl Stack {
             connection.on_device_backlog(held, device_max, env)
         });
         if is_full {
-            self.device_backlog.note_limited();
+            let backlog = &mut self.interfaces[interface.index()].device_backlog;
+            backlog.note_limited();
         }
     }
 
     /// Returns true if the device backlog of a connection may be full (knob `tcp.small_queue`). If
     /// so, the caller must call [`transmit`](Self::transmit) again when the device has completed a
     /// frame.
-    pub const fn waits_for_device(&self) -> bool {
-        self.device_backlog.is_awaited()
-    }
-
-    /// Returns the largest TCP payload in bytes of a frame that the device cuts into
-    /// segments; 0 if it cuts none.
-    fn device_max(&self) -> u32 {
-        self.interface.capabilities.super_segment.min(MOST_PAYLOAD) as u32
+    pub fn waits_for_device(&self) -> bool {
+        let mut interfaces = self.interfaces.iter();
+        interfaces.any(|of| of.device_backlog.is_awaited())
     }
 
     /// Offers freed memory to connections that wait for it.
@@ -279,99 +290,97 @@ impl Stack {
         }
     }
 
-    /// Requeues the connections whose next hop was resolved, is unreachable or was
+    /// Requeues the connections of `interface` whose next hop was resolved, is unreachable or was
     /// removed from the neighbour cache. Of the connections that wait for room in the
     /// cache, requeues as many as the cache has room for.
-    fn wake_resolved(&mut self) {
+    fn wake_resolved(&mut self, interface: InterfaceId) {
         let queue = &mut self.tcp.transmit_queue;
-        while let Some(entry) = self.neighbours.take_settled() {
-            queue.wake(entry);
+        let neighbours = &mut self.interfaces[interface.index()].neighbours;
+        while let Some(entry) = neighbours.take_settled() {
+            queue.wake(interface, entry);
         }
-        if queue.awaits_room() {
-            queue.wake_for_room(self.neighbours.room());
+        if queue.awaits_room(interface) {
+            queue.wake_for_room(interface, neighbours.room());
         }
     }
 
-    /// Sends one frame of `source`, which is due, or up to `most` frames of one connection.
+    /// Sends one frame of `source`, which is due, or up to `most` frames of one connection, by
+    /// `interface`.
     fn send_from(
         &mut self,
+        interface: InterfaceId,
         source: OutputSource,
         device: &mut impl Device,
         now: Instant,
         most: usize,
     ) -> SendOutcome {
-        let asker = source.asker();
+        let at = interface.index();
+        let by = (interface, source.asker());
         match source {
-            OutputSource::Neighbours => self.send_for_neighbours(device, now),
-            OutputSource::Errors => self.send_packet(device, asker, now, |stack, packet| {
-                stack
-                    .errors
-                    .poll_packet(&mut stack.sender, packet, &mut stack.counters)
+            OutputSource::Neighbours => self.send_for_neighbours(interface, device, now),
+            OutputSource::Errors => self.send_packet(by, device, now, |stack, packet| {
+                let of = &mut stack.interfaces[at];
+                of.errors
+                    .poll_packet(&mut of.sender, packet, &mut stack.counters)
             }),
-            OutputSource::Echo => self.send_packet(device, asker, now, |stack, packet| {
-                let Self {
-                    echo,
-                    sender,
-                    pool,
-                    counters,
-                    ..
-                } = stack;
-                echo.poll_packet(sender, pool, packet, counters)
+            OutputSource::Echo => self.send_packet(by, device, now, |stack, packet| {
+                let of = &mut stack.interfaces[at];
+                let (pool, counters) = (&mut stack.pool, &mut stack.counters);
+                of.echo.poll_packet(&mut of.sender, pool, packet, counters)
             }),
-            OutputSource::Resets => self.send_packet(device, asker, now, Self::write_reset),
-            OutputSource::SynAcks => self.send_packet(device, asker, now, |stack, packet| {
-                stack.write_syn_ack(packet, now)
+            OutputSource::Resets => self.send_packet(by, device, now, |stack, packet| {
+                stack.write_reset(interface, packet)
             }),
-            OutputSource::WaitAcks => self.send_packet(device, asker, now, |stack, packet| {
-                stack.write_wait_ack(packet, now)
+            OutputSource::SynAcks => self.send_packet(by, device, now, |stack, packet| {
+                stack.write_syn_ack(interface, packet, now)
             }),
-            OutputSource::Connections => self.send_for_connections(device, now, most),
-            OutputSource::Udp => self.send_packet(device, asker, now, |stack, packet| {
-                let Self {
-                    udp,
-                    sender,
-                    pool,
-                    counters,
-                    events,
-                    ..
-                } = stack;
-                let (built, socket) = udp.poll_datagram(sender, pool, packet, counters)?;
+            OutputSource::WaitAcks => self.send_packet(by, device, now, |stack, packet| {
+                stack.write_wait_ack(interface, packet, now)
+            }),
+            OutputSource::Connections => self.send_for_connections(interface, device, now, most),
+            OutputSource::Udp => self.send_packet(by, device, now, |stack, packet| {
+                let sender = &mut stack.interfaces[at].sender;
+                let (pool, counters) = (&mut stack.pool, &mut stack.counters);
+                let udp = &mut stack.udp;
+                let (built, socket) =
+                    udp.poll_datagram(interface, sender, pool, packet, counters)?;
                 if let Some(socket) = socket {
-                    events.udp(socket.0.index);
+                    stack.events.udp(socket.0.index);
                 }
                 Some(built)
             }),
         }
     }
 
-    /// Returns true if the neighbour cache or autoconfiguration has something to send.
-    fn has_for_neighbours(&self, now: Instant) -> bool {
-        self.neighbours.wants_output(now) || self.autoconfiguration.wants_output(now)
-    }
-
     /// Sends ARP packets, messages of autoconfiguration, and the packets that waited for ARP.
-    fn send_for_neighbours(&mut self, device: &mut impl Device, now: Instant) -> SendOutcome {
-        if !self.has_for_neighbours(now) {
+    fn send_for_neighbours(
+        &mut self,
+        interface: InterfaceId,
+        device: &mut impl Device,
+        now: Instant,
+    ) -> SendOutcome {
+        let of = &mut self.interfaces[interface.index()];
+        if !has_for_neighbours(of, now) {
             return SendOutcome::Idle;
         }
-        let Some(frame) = device.lend(self.frame_len()) else {
+        let Some(frame) = device.lend(of.frame_len()) else {
             return SendOutcome::DeviceFull;
         };
         let (pool, counters) = (&mut self.pool, &mut self.counters);
-        let addresses = self.routes.addresses();
-        let written = self
+        let addresses = self.routes.addresses(interface);
+        let written = of
             .neighbours
             .poll_packet(addresses, now, pool, frame, counters);
         #[cfg(feature = "slaac")]
         let written = written.or_else(|| {
-            let addresses = self.routes.addresses_mut();
-            let own = &mut self.autoconfiguration;
+            let addresses = self.routes.addresses_mut(interface);
+            let own = &mut of.autoconfiguration;
             own.poll_message(addresses, now, frame, counters)
         });
         match written {
             Some(len) => {
                 device.send(len, TxMeta::default());
-                self.device_backlog.add_bare(len);
+                of.device_backlog.add_bare(len);
                 SendOutcome::Sent(1)
             }
             None => SendOutcome::Idle,
@@ -379,28 +388,31 @@ impl Stack {
     }
 
     /// Sends the packet that `build` writes, or keeps it until ARP has resolved its next hop. If
-    /// the packet answers no frame, its next hop is looked up for a sender of the kind `asker`.
+    /// the packet answers no frame, its next hop is looked up for a sender of the kind `asker`. The
+    /// packet leaves by `interface`.
     fn send_packet(
         &mut self,
+        (interface, asker): (InterfaceId, Asker),
         device: &mut impl Device,
-        asker: Asker,
         now: Instant,
         build: impl FnOnce(&mut Self, &mut [u8]) -> Option<BuiltPacket>,
     ) -> SendOutcome {
-        let Some(frame) = device.lend(self.frame_len()) else {
+        let of = &self.interfaces[interface.index()];
+        let Some(frame) = device.lend(of.frame_len()) else {
             return SendOutcome::DeviceFull;
         };
-        let at = self.link.header_len();
+        let at = of.link.header_len();
         let Some(built) = build(self, &mut frame[at..]) else {
             return SendOutcome::Idle;
         };
         let hop = match built.answers {
-            Some(station) => self.hop_of_answer(built.dst, station, now),
-            None => self.next_hop(built.dst, asker, now),
+            Some(station) => self.hop_of_answer(interface, built.dst, station, now),
+            None => self.next_hop(interface, built.dst, asker, now),
         };
+        let of = &mut self.interfaces[interface.index()];
         match hop {
             NextHop::Station(station) => {
-                self.link.write_header(frame, station, built.dst);
+                of.link.write_header(frame, station, built.dst);
                 let checksum = shifted(built.checksum, at);
                 device.send(
                     at + built.len,
@@ -409,13 +421,13 @@ impl Stack {
                         ..TxMeta::default()
                     },
                 );
-                self.device_backlog.add_bare(at + built.len);
+                of.device_backlog.add_bare(at + built.len);
                 SendOutcome::Sent(1)
             }
             NextHop::Unresolved(neighbour, _) => {
                 let packet = &mut frame[at..at + built.len];
                 complete(packet, built.checksum);
-                self.neighbours
+                of.neighbours
                     .hold(neighbour, packet, &mut self.pool, &mut self.counters);
                 SendOutcome::Handled
             }
@@ -430,33 +442,45 @@ impl Stack {
         }
     }
 
-    fn write_reset(&mut self, packet: &mut [u8]) -> Option<BuiltPacket> {
-        let reset = self.tcp.resets.first()?.clone();
-        self.tcp.resets.pop();
-        let is_reset = reset.segment.flags.contains(TcpFlags::RST);
-        self.tcp.host_state.counters.out_rsts += u64::from(is_reset);
-        let station = Some(reset.station);
-        Some(self.write_bare(&reset.tuple, &reset.segment, station, packet))
+    fn write_reset(&mut self, interface: InterfaceId, packet: &mut [u8]) -> Option<BuiltPacket> {
+        let reset = self.tcp.resets.take(interface)?;
+        Some(self.write_answer(&reset, packet))
     }
 
-    fn write_syn_ack(&mut self, packet: &mut [u8], now: Instant) -> Option<BuiltPacket> {
+    fn write_syn_ack(
+        &mut self,
+        interface: InterfaceId,
+        packet: &mut [u8],
+        now: Instant,
+    ) -> Option<BuiltPacket> {
         let (tcp, mut host) = self.tcp_and_host(now);
-        let answer = tcp.take_syn_ack(&mut host)?;
+        let answer = tcp.take_syn_ack(interface, &mut host)?;
+        Some(self.write_answer(&answer, packet))
+    }
+
+    fn write_wait_ack(
+        &mut self,
+        interface: InterfaceId,
+        packet: &mut [u8],
+        now: Instant,
+    ) -> Option<BuiltPacket> {
+        let (index, tuple, segment) = self.tcp.first_wait_ack(interface, now)?;
+        self.tcp.wait_ack_left(index);
+        Some(self.write_bare(interface, &tuple, &segment, None, packet))
+    }
+
+    /// Writes the answer to a segment that belongs to no connection.
+    fn write_answer(&mut self, answer: &Answer, packet: &mut [u8]) -> BuiltPacket {
         let is_reset = answer.segment.flags.contains(TcpFlags::RST);
         self.tcp.host_state.counters.out_rsts += u64::from(is_reset);
-        let station = Some(answer.station);
-        Some(self.write_bare(&answer.tuple, &answer.segment, station, packet))
-    }
-
-    fn write_wait_ack(&mut self, packet: &mut [u8], now: Instant) -> Option<BuiltPacket> {
-        let (index, tuple, segment) = self.tcp.first_wait_ack(now)?;
-        self.tcp.wait_ack_left(index);
-        Some(self.write_bare(&tuple, &segment, None, packet))
+        let Station { interface, mac } = answer.station;
+        self.write_bare(interface, &answer.tuple, &answer.segment, Some(mac), packet)
     }
 
     /// Writes a segment without payload that belongs to no connection.
     fn write_bare(
         &mut self,
+        interface: InterfaceId,
         tuple: &FourTuple,
         segment: &SegmentOut,
         answers: Option<MacAddress>,
@@ -465,13 +489,8 @@ impl Stack {
         self.tcp.host_state.counters.out_segs += 1;
         let at = IpSender::header_len(tuple.remote_ip);
         let written = write_segment(&mut packet[at..], tuple, segment, [].into_iter(), false);
-        let len = write_ip(
-            &mut self.sender,
-            packet,
-            tuple,
-            &written,
-            &mut self.counters,
-        );
+        let sender = &mut self.interfaces[interface.index()].sender;
+        let len = write_ip(sender, packet, tuple, &written, &mut self.counters);
         BuiltPacket {
             len,
             dst: tuple.remote_ip,
@@ -480,27 +499,30 @@ impl Stack {
         }
     }
 
-    /// Sends a frame of the first connection in the transmit queue, or a burst of at most
+    /// Sends a frame of the first connection in the queue of `interface`, or a burst of at most
     /// `most` frames. The connection leaves the queue if ARP has not resolved its next hop,
     /// or if it has nothing more to send.
     fn send_for_connections(
         &mut self,
+        interface: InterfaceId,
         device: &mut impl Device,
         now: Instant,
         most: usize,
     ) -> SendOutcome {
-        let Some(index) = self.tcp.transmit_queue.first() else {
+        let Some(index) = self.tcp.transmit_queue.first(interface) else {
             return SendOutcome::Idle;
         };
         let dst = self.tcp.slots[index].tuple.remote_ip;
-        let station = match self.next_hop(dst, Asker::Connection, now) {
+        let station = match self.next_hop(interface, dst, Asker::Connection, now) {
             NextHop::Station(station) => station,
             NextHop::Unresolved(_, entry) => {
-                self.await_next_hop(index, now).wait_for(index, entry);
+                let queue = self.await_next_hop(index, now);
+                queue.wait_for(interface, index, entry);
                 return SendOutcome::Handled;
             }
             NextHop::NoRoom => {
-                self.await_next_hop(index, now).wait_for_room(index);
+                let queue = self.await_next_hop(index, now);
+                queue.wait_for_room(interface, index);
                 return SendOutcome::Handled;
             }
             NextHop::None(reason) => {
@@ -508,7 +530,8 @@ impl Stack {
                 return SendOutcome::Handled;
             }
         };
-        let largest = self.frame_len().max(self.super_frame_len(dst));
+        let of = &self.interfaces[interface.index()];
+        let largest = of.frame_len().max(of.super_frame_len(dst));
         let Some(frame) = device.lend(largest) else {
             return SendOutcome::DeviceFull;
         };
@@ -516,12 +539,13 @@ impl Stack {
             return SendOutcome::Handled;
         }
         let owner = self.tcp.key(index);
-        let may_burst = most > 1 && self.may_burst(now);
+        let may_burst = most > 1 && self.may_burst(interface, now);
         let Some((len, meta, burst)) = self.write_from(index, frame, may_burst, now) else {
             self.requeue(index, now);
             return SendOutcome::Handled;
         };
-        self.link.write_header(frame, station, dst);
+        let of = &self.interfaces[interface.index()];
+        of.link.write_header(frame, station, dst);
         let further = match burst {
             None => {
                 device.send(len, meta);
@@ -534,10 +558,11 @@ impl Stack {
             }
         };
         self.requeue(index, now);
-        if len > usize::from(meta.header_len) && self.device_backlog.is_tracked() {
-            self.add_to_backlog(len, owner, now);
+        let backlog = &mut self.interfaces[interface.index()].device_backlog;
+        if len > usize::from(meta.header_len) && backlog.is_tracked() {
+            self.add_to_backlog(interface, len, owner, now);
         } else {
-            self.device_backlog.add_bare(len);
+            backlog.add_bare(len);
         }
         SendOutcome::Sent(1 + further)
     }
@@ -582,11 +607,13 @@ impl Stack {
         may_burst: bool,
         now: Instant,
     ) -> Option<(usize, TxMeta, Option<Burst>)> {
-        let at = self.link.header_len();
-        let tuple = self.tcp.slots[index].tuple;
+        let slot = &self.tcp.slots[index];
+        let (tuple, interface) = (slot.tuple, slot.interface.index());
+        let of = &self.interfaces[interface];
+        let at = of.link.header_len();
         let tcp_at = at + IpSender::header_len(tuple.remote_ip);
-        let offload = self.sender.checksum_tx();
-        let device_max = self.device_max();
+        let offload = of.sender.checksum_tx();
+        let device_max = of.device_max();
         let (tcp, mut host) = self.tcp_and_host(now);
         let mut env = tcp.host_state.env(index, &mut host);
         let connection = &mut tcp.slots[index].connection;
@@ -599,13 +626,8 @@ impl Stack {
             false => None,
         };
         let packet = &mut frame[at..];
-        let len = write_ip(
-            &mut self.sender,
-            packet,
-            &tuple,
-            &written,
-            &mut self.counters,
-        );
+        let sender = &mut self.interfaces[interface].sender;
+        let len = write_ip(sender, packet, &tuple, &written, &mut self.counters);
         let meta = TxMeta {
             checksum: shifted(written.checksum, tcp_at),
             segment_size: segment.segment_size,
@@ -634,13 +656,20 @@ impl Stack {
     /// Returns the next hop of an answer to a frame of `station`. If the neighbour cache
     /// does not know the next hop, the answer goes back to `station`. An answer adds no
     /// cache entry and sends no ARP request, because unknown hosts may use any address.
-    fn hop_of_answer(&mut self, dst: IpAddr, station: MacAddress, now: Instant) -> NextHop {
-        if self.link.medium == Medium::Ip {
+    fn hop_of_answer(
+        &mut self,
+        interface: InterfaceId,
+        dst: IpAddr,
+        station: MacAddress,
+        now: Instant,
+    ) -> NextHop {
+        let of = &mut self.interfaces[interface.index()];
+        if of.link.medium == Medium::Ip {
             return NextHop::Station(MacAddress::UNSPECIFIED);
         }
-        match self.routes.lookup(dst) {
+        match self.routes.lookup_on(interface, dst) {
             Some(Route::Neighbour(neighbour)) => {
-                let known = self.neighbours.known(neighbour, now);
+                let known = of.neighbours.known(neighbour, now);
                 NextHop::Station(known.unwrap_or(station))
             }
             Some(Route::Broadcast | Route::Multicast(_)) | None => {
@@ -649,14 +678,22 @@ impl Stack {
         }
     }
 
-    fn next_hop(&mut self, dst: IpAddr, asker: Asker, now: Instant) -> NextHop {
-        if self.link.medium == Medium::Ip {
+    /// Returns the next hop of a packet to `dst` that leaves by `interface`.
+    fn next_hop(
+        &mut self,
+        interface: InterfaceId,
+        dst: IpAddr,
+        asker: Asker,
+        now: Instant,
+    ) -> NextHop {
+        let of = &mut self.interfaces[interface.index()];
+        if of.link.medium == Medium::Ip {
             return NextHop::Station(MacAddress::UNSPECIFIED);
         }
-        match self.routes.lookup(dst) {
+        match self.routes.lookup_on(interface, dst) {
             Some(Route::Neighbour(neighbour)) => {
                 let (pool, counters) = (&mut self.pool, &mut self.counters);
-                let neighbours = &mut self.neighbours;
+                let neighbours = &mut of.neighbours;
                 match neighbours.resolve(neighbour, asker, now, pool, counters) {
                     Resolution::Known(station) => NextHop::Station(station),
                     Resolution::Pending(entry) => NextHop::Unresolved(neighbour, entry),
@@ -669,10 +706,18 @@ impl Stack {
             None => NextHop::None(Discard::IpNoRoute),
         }
     }
+}
 
-    /// Returns the length of the largest frame on the wire, in bytes.
-    fn frame_len(&self) -> usize {
-        self.link.header_len() + self.interface.capabilities.mtu
+/// Returns true if the neighbour cache or autoconfiguration has something to send.
+fn has_for_neighbours(of: &InterfaceState, now: Instant) -> bool {
+    of.neighbours.wants_output(now) || of.autoconfiguration.wants_output(now)
+}
+
+impl InterfaceState {
+    /// Returns the largest TCP payload in bytes of a frame that the device cuts into
+    /// segments; 0 if it cuts none.
+    fn device_max(&self) -> u32 {
+        self.settings.capabilities.super_segment.min(MOST_PAYLOAD) as u32
     }
 
     /// Returns the length in bytes of the largest frame to `dst` that the device cuts into
@@ -697,11 +742,13 @@ impl TcpLayer {
     /// polled, and requeues it if it has more to send.
     fn requeue(&mut self, index: u32, host: &mut HostContext<'_>) {
         self.settle(index, host);
-        let has_more = self
-            .slots
-            .at(index)
-            .is_some_and(|slot| slot.connection.wants_output());
-        self.transmit_queue.requeue(index, has_more);
+        match self.slots.at(index) {
+            Some(slot) => {
+                let has_more = slot.connection.wants_output();
+                self.transmit_queue.requeue(slot.interface, index, has_more);
+            }
+            None => self.transmit_queue.remove(index),
+        }
     }
 }
 

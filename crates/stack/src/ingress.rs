@@ -10,15 +10,16 @@ mod icmpv6;
 pub use batch::ReceiveBatch;
 
 use fullpipe_pool::{Instant, Pool};
-use fullpipe_wire::{MacAddress, Protocol, TcpHeader, UnreachableCode};
+use fullpipe_wire::{Protocol, TcpHeader, UnreachableCode};
 
 use crate::{
     counters::Counters,
     device::RxMeta,
     events::EventQueue,
     icmp::{self, Consequence, ErrorQueue},
+    interface::InterfaceId,
     ip::{IpHeader, IpSender, Packet},
-    link::{Inbound, IpVersion},
+    link::{Inbound, IpVersion, Station},
     stack::{Stack, mss_limit},
     tcp::{HostContext, SegmentSender},
     udp::{Delivery, UdpSockets},
@@ -37,17 +38,23 @@ impl Stack {
     /// Processes one received frame. Returns the connection that received it, if that connection
     /// predicts a next frame with the same headers.
     fn receive_frame(&mut self, frame: &[u8], meta: RxMeta, now: Instant) -> Option<u32> {
-        match self.link.on_frame(frame, &mut self.counters) {
+        let interface = meta.interface;
+        // A frame of an interface that was never added is the mistake of the caller's loop.
+        let of = &mut self.interfaces[interface.index()];
+        match of.link.on_frame(frame, &mut self.counters) {
             Some(Inbound::Ip {
                 version,
                 packet,
                 broadcast,
-                station,
-            }) => self.on_ip_packet(version, packet, (station, broadcast), meta, now),
+                station: mac,
+            }) => {
+                let station = Station { interface, mac };
+                self.on_ip_packet(version, packet, (station, broadcast), meta, now)
+            }
             Some(Inbound::Arp(packet)) => {
                 let (pool, counters) = (&mut self.pool, &mut self.counters);
-                let addresses = self.routes.addresses();
-                self.neighbours
+                let addresses = self.routes.addresses(interface);
+                of.neighbours
                     .on_arp_packet(addresses, packet, now, pool, counters);
                 None
             }
@@ -61,12 +68,14 @@ impl Stack {
         &mut self,
         version: IpVersion,
         bytes: &[u8],
-        from: (MacAddress, bool),
+        from: (Station, bool),
         meta: RxMeta,
         now: Instant,
     ) -> Option<u32> {
-        let (pool, counters, errors) = (&mut self.pool, &mut self.counters, &mut self.errors);
-        let addresses = self.routes.addresses();
+        let interface = meta.interface;
+        let of = &mut self.interfaces[interface.index()];
+        let (pool, counters, errors) = (&mut self.pool, &mut self.counters, &mut of.errors);
+        let addresses = self.routes.addresses(interface);
         let packet = match version {
             IpVersion::V4 => self
                 .receiver
@@ -79,7 +88,7 @@ impl Stack {
         let consequence = match packet.protocol() {
             Protocol::Tcp => {
                 let sender = SegmentSender {
-                    mss_limit: mss_limit(&self.sender, packet.src()),
+                    mss_limit: mss_limit(&of.sender, packet.src()),
                     station: packet.station,
                 };
                 let mut host = HostContext {
@@ -96,8 +105,8 @@ impl Stack {
                 None
             }
             Protocol::Icmp => {
-                let (addresses, mtu_min) = (self.routes.addresses(), self.path_mtu_min);
-                icmp::on_packet(&packet, addresses, mtu_min, &mut self.echo, pool, counters)
+                let mtu_min = self.path_mtu_min;
+                icmp::on_packet(&packet, addresses, mtu_min, &mut of.echo, pool, counters)
                     .map(Consequence::Event)
             }
             // `IpReceiver` has counted the packet as discarded; only the ICMP error is still to be
@@ -109,11 +118,8 @@ impl Stack {
                 }
                 #[cfg(feature = "ipv6")]
                 IpHeader::V6(header) => icmpv6::Changeable {
-                    routes: &mut self.routes,
-                    neighbours: &mut self.neighbours,
-                    autoconfiguration: &mut self.autoconfiguration,
-                    sender: &mut self.sender,
-                    echo: &mut self.echo,
+                    addresses: self.routes.addresses_mut(interface),
+                    of,
                     pool,
                     counters,
                     path_mtu_min: self.path_mtu_min,
@@ -123,28 +129,34 @@ impl Stack {
             },
         };
         if let Some(consequence) = consequence {
-            self.on_icmp(&consequence, now);
+            self.on_icmp(interface, &consequence, now);
         }
         None
     }
 
     #[cold]
-    fn on_icmp(&mut self, consequence: &Consequence, now: Instant) {
+    #[cfg_attr(
+        not(feature = "ipv6"),
+        allow(unused_variables, reason = "only neighbours belong to an interface")
+    )]
+    fn on_icmp(&mut self, interface: InterfaceId, consequence: &Consequence, now: Instant) {
         match consequence {
             Consequence::Event(event) => self.on_icmp_event(event, now),
             #[cfg(feature = "ipv6")]
             Consequence::Neighbour(message) => {
-                if self.link.medium != Medium::Ethernet {
+                let of = &self.interfaces[interface.index()];
+                if of.link.medium != Medium::Ethernet {
                     // A raw IP device has no neighbours.
                     return self.counters.discard(Discard::NdInvalid);
                 }
                 #[cfg(feature = "slaac")]
-                if self.configures_with(message, now) {
+                if self.configures_with(interface, message, now) {
                     return;
                 }
                 let (pool, counters) = (&mut self.pool, &mut self.counters);
-                let addresses = self.routes.addresses();
-                self.neighbours
+                let addresses = self.routes.addresses(interface);
+                self.interfaces[interface.index()]
+                    .neighbours
                     .on_message(addresses, message, now, pool, counters);
             }
         }

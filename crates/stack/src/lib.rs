@@ -296,7 +296,7 @@
 //! | `path-mtu` | path MTU discovery; without it routers may fragment segments |
 //! | `trace` | the ring of records |
 //!
-//! The crate does not support several interfaces. `fullpipe-host` and `fullpipe-sim`, not this
+//! `fullpipe-host` and `fullpipe-sim`, not this
 //! crate, write packet captures.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -320,6 +320,7 @@ mod footprint;
 mod hash_index;
 mod icmp;
 mod ingress;
+mod interface;
 mod ip;
 mod link;
 mod memory;
@@ -383,15 +384,16 @@ pub use fullpipe_wire::MacAddress;
 pub use fullpipe_wire::ndp::router::RouterPreference;
 pub use icmp::PathError;
 pub use ingress::ReceiveBatch;
+pub use interface::{Interface, InterfaceId};
 #[cfg(feature = "slaac")]
 pub use ip::DefaultRouter;
-pub use ip::{AddressError, Route, RouteError, Routes, Subnet};
+pub use ip::{AddressError, Route, RouteEntry, RouteError, Routes, Subnet};
 #[doc(inline)]
 pub use limit::{Limit, LimitClock, ReceiveClock, ReceiveLimit};
 pub use memory::MemoryPart;
 pub use stack::{
-    ConnectOptions, ConnectionId, Interface, ListenOptions, ListenerId, Nodes, Refusal, RequestId,
-    SocketEvent, Stack, TcpRequest,
+    ConnectOptions, ConnectionId, HostAddress, ListenOptions, ListenerId, Nodes, Refusal,
+    RequestId, SocketEvent, Stack, TcpRequest,
 };
 pub use turn::{Turn, turn};
 pub use udp::{UdpError, UdpId, UdpInfo, UdpQueue, UdpReady, UdpReceived};

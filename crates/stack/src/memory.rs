@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use crate::stack::Stack;
+use crate::{interface::InterfaceState, stack::Stack};
 
 /// A part of a stack and its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,19 +27,24 @@ impl Stack {
             ("block bookkeeping", links),
             ("received ranges", ranges),
         ];
-        let above = [
-            ("neighbours", self.neighbours.heap_bytes()),
+        let sum = |bytes: fn(&InterfaceState) -> usize| self.interfaces.iter().map(bytes).sum();
+        let above: [(&str, usize); 11] = [
+            (
+                "interfaces",
+                self.interfaces.capacity() * size_of::<InterfaceState>(),
+            ),
+            ("neighbours", sum(|of| of.neighbours.heap_bytes())),
             (
                 "routes",
-                self.routes.heap_bytes() + self.autoconfiguration.heap_bytes(),
+                self.routes.heap_bytes() + sum(|of| of.autoconfiguration.heap_bytes()),
             ),
             ("reassembly", self.receiver.heap_bytes()),
-            ("IP identifications", self.sender.heap_bytes()),
-            ("ICMP echo", self.echo.heap_bytes()),
-            ("ICMP errors", self.errors.heap_bytes()),
+            ("IP identifications", sum(|of| of.sender.heap_bytes())),
+            ("ICMP echo", sum(|of| of.echo.heap_bytes())),
+            ("ICMP errors", sum(|of| of.errors.heap_bytes())),
             ("UDP sockets", self.udp.heap_bytes()),
             ("socket events", self.events.heap_bytes()),
-            ("device backlog", self.device_backlog.heap_bytes()),
+            ("device backlog", sum(|of| of.device_backlog.heap_bytes())),
             ("stack", size_of::<Self>()),
         ];
         let parts = below.into_iter().chain(self.tcp.heap_parts()).chain(above);

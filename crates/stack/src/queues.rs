@@ -32,6 +32,12 @@ struct QueueEnds {
     len: u32,
 }
 
+const EMPTY: QueueEnds = QueueEnds {
+    first: NONE,
+    last: NONE,
+    len: 0,
+};
+
 /// First-in-first-out queues over one space of indices.
 #[derive(Debug)]
 pub(crate) struct Queues {
@@ -44,16 +50,17 @@ pub(crate) struct Queues {
 impl Queues {
     /// Allocates `queues` empty queues for the indices below `indices`.
     pub(crate) fn new(queues: u32, indices: u32) -> Self {
-        let empty = QueueEnds {
-            first: NONE,
-            last: NONE,
-            len: 0,
-        };
         Self {
             links: alloc::vec![LOOSE; indices as usize],
-            ends: alloc::vec![empty; queues as usize],
+            ends: alloc::vec![EMPTY; queues as usize],
             queued: 0,
         }
+    }
+
+    /// Adds `queues` empty queues, which get the next numbers.
+    pub(crate) fn add_queues(&mut self, queues: u32) {
+        let count = self.ends.len() + queues as usize;
+        self.ends.resize(count, EMPTY);
     }
 
     /// Returns the heap memory in bytes.

@@ -1,7 +1,7 @@
-//! The stack: one host with one interface, composed of its layers.
+//! The stack: one host with its interfaces, composed of its layers.
 //!
 //! Rule: [`Stack::new`] allocates all memory, except the memory of registered congestion control
-//! algorithms. Input only changes state, and [`Stack::transmit`] is the only output. Every call
+//! algorithms and of further interfaces. Input only changes state, and [`Stack::transmit`] is the only output. Every call
 //! that depends on the time takes it as an argument. Each layer decides in its own folder;
 //! this file connects them.
 //!
@@ -22,44 +22,29 @@ mod udp_calls;
 
 use core::net::IpAddr;
 
+pub use address_calls::HostAddress;
 pub use handles::{
     ConnectOptions, ConnectionId, ListenOptions, ListenerId, Refusal, RequestId, SocketEvent,
     TcpRequest,
 };
 
+use alloc::vec::Vec;
+
 use fullpipe_pool::{Instant, Pool, Rng};
 use fullpipe_tcp::{Discards, TcpCounters, Trace, trace::TraceRecord};
-use fullpipe_wire::{MacAddress, TcpHeader};
+use fullpipe_wire::TcpHeader;
 
 use crate::{
     config::Config,
     counters::Counters,
-    device::{Capabilities, Medium},
-    device_backlog::DeviceBacklog,
     error::ConfigError,
     events::{Changed, EventQueue},
-    icmp::{Echo, ErrorQueue},
-    ip::{Addresses, Autoconfiguration, IpReceiver, IpSender, Route, Routes, Subnet},
-    link::{LinkLayer, Neighbours},
+    interface::{Interface, InterfaceId, InterfaceState, TWO_FAMILIES, V6_MIN_MTU, check, earlier},
+    ip::{IpReceiver, IpSender, Route, RouteEntry, Routes},
     secret::Secret,
     tcp::{HostContext, TcpLayer},
     udp::UdpSockets,
 };
-
-/// The attachment of a stack to a network: addresses and device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interface {
-    /// MAC address; unused on [`Medium::Ip`].
-    pub mac: MacAddress,
-    /// First IP address of this host; [`Stack::add_address`] adds more.
-    pub address: IpAddr,
-    /// Length of the network prefix in bits.
-    pub prefix_len: u8,
-    /// Next hop of packets to other networks. If it is `None`, other networks are unreachable.
-    pub gateway: Option<IpAddr>,
-    /// Capabilities of the device.
-    pub capabilities: Capabilities,
-}
 
 /// List nodes in use: state that peers can make this host keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,7 +56,7 @@ pub struct Nodes {
     pub pieces: u32,
 }
 
-/// A TCP/IP stack: one host with one interface.
+/// A TCP/IP stack: one host with one or several interfaces.
 ///
 /// Calling order: [`receive`](Self::receive) for each frame,
 /// [`on_timeouts`](Self::on_timeouts), the application's calls in any order,
@@ -80,38 +65,27 @@ pub struct Nodes {
 /// [`turn`](crate::turn()) combines the calls that need no application.
 #[derive(Debug)]
 pub struct Stack {
-    pub(crate) interface: Interface,
-    pub(crate) link: LinkLayer,
+    /// The interfaces, by number.
+    pub(crate) interfaces: Vec<InterfaceState>,
     pub(crate) routes: Routes,
-    pub(crate) neighbours: Neighbours,
-    pub(crate) autoconfiguration: Autoconfiguration,
     pub(crate) receiver: IpReceiver,
-    pub(crate) sender: IpSender,
-    pub(crate) echo: Echo,
-    pub(crate) errors: ErrorQueue,
     pub(crate) udp: UdpSockets,
     pub(crate) tcp: TcpLayer,
     pub(crate) pool: Pool,
     pub(crate) counters: Counters,
     pub(crate) events: EventQueue,
-    /// True if the device lent no memory when the stack last asked for memory.
-    pub(crate) device_full: bool,
-    pub(crate) device_backlog: DeviceBacklog,
     pub(crate) path_mtu_min: u16,
     /// The knob `stack.bursts`.
     pub(crate) bursts: bool,
     turn_budget: usize,
+    /// The key of the tables of interfaces.
+    secret: Secret,
 }
 
-/// Smallest pool, in bytes, with which a stack allocates the tables that only save time.
-const SMALL_POOL: u64 = 64 << 10;
-
-/// Refusal of a gateway.
-const TWO_FAMILIES: &str = "the gateway and the interface's address must both be IPv4 or both IPv6";
-
 impl Stack {
-    /// Creates a stack with the tables and the packet memory of `config`. Afterwards only
-    /// [`register_congestion`](Self::register_congestion) allocates.
+    /// Creates a stack with one interface, with the tables and the packet memory of `config`.
+    /// Afterwards only [`register_congestion`](Self::register_congestion) and
+    /// [`add_interface`](Self::add_interface) allocate.
     ///
     /// `secret` has 16 bytes that peers do not know, and that differ from start to start. The
     /// secret is the key of sequence numbers (RFC 6528), ports (RFC 6056) and hash tables. The same
@@ -129,67 +103,68 @@ impl Stack {
         config.validate()?;
         check(&interface)?;
         config.check_memory()?;
-        let Interface {
-            mac,
-            address,
-            prefix_len,
-            gateway,
-            capabilities,
-        } = interface;
         let secret = Secret(secret);
         let rng = |purpose: &[u8]| Rng::seeded(secret.prf(purpose));
-        let subnet = Subnet {
-            address,
-            prefix_len,
-        };
-        let mut addresses = Addresses::new(subnet, config.ip.addresses, config.ip.accept_any);
-        if capabilities.mtu < V6_MIN_MTU {
-            addresses.refuse_any_v6();
-        }
-        #[cfg(feature = "slaac")]
-        let autoconfiguration =
-            Autoconfiguration::new(&config.ip, &capabilities, mac, &secret, &mut addresses);
-        #[cfg(not(feature = "slaac"))]
-        let autoconfiguration = Autoconfiguration;
-        let has_link_local = address.is_ipv6() && capabilities.medium == Medium::Ethernet;
-        if has_link_local && !autoconfiguration.is_on() {
-            addresses.add_link_local(mac);
-        }
+        let (state, addresses) = InterfaceState::new(config, interface, &secret);
         let mut routes = Routes::new(addresses, config.ip.routes.max(1));
-        if let Some(gateway) = gateway {
+        if let Some(gateway) = interface.gateway {
             let refused = |_| ConfigError::Interface(TWO_FAMILIES);
             routes.set_default(gateway).map_err(refused)?;
         }
         let sizes = &config.stack;
         Ok(Self {
-            interface,
-            link: LinkLayer {
-                medium: capabilities.medium,
-                mac,
-            },
+            interfaces: alloc::vec![state],
             routes,
-            neighbours: Neighbours::new(mac, &config.arp, rng(b"neighbours")),
-            autoconfiguration,
             receiver: IpReceiver::new(&config.ip, &secret),
-            sender: IpSender::new(
-                &capabilities,
-                &config.ip,
-                rng(b"identifications"),
-                config.pool.bytes() >= SMALL_POOL,
-            ),
-            echo: Echo::new(&config.icmp),
-            errors: ErrorQueue::new(&config.icmp, &secret.derive(b"error sources")),
             udp: UdpSockets::new(config, rng(b"udp ports")),
             tcp: TcpLayer::new(config, &secret),
             pool: Pool::new(&config.pool),
             counters: Counters::default(),
             events: EventQueue::new(sizes.connections, sizes.listeners, config.udp.sockets),
-            device_full: false,
-            device_backlog: DeviceBacklog::new(capabilities.reports_sent),
             path_mtu_min: config.ip.path_mtu_min.min(u16::MAX.into()) as u16,
             bursts: sizes.bursts,
             turn_budget: sizes.turn_budget as usize,
+            secret: secret.derive(b"interfaces"),
         })
+    }
+
+    /// Adds an interface, and allocates its tables: a neighbour cache, queues of answers, and room
+    /// for `ip.addresses` addresses. `config` is the configuration given to [`new`](Self::new).
+    ///
+    /// # Errors
+    /// Returns [`ConfigError::Interface`] if the interface cannot work, if another interface has
+    /// its address, or if the configuration is another one.
+    pub fn add_interface(
+        &mut self,
+        config: &Config,
+        interface: Interface,
+    ) -> Result<InterfaceId, ConfigError> {
+        check(&interface)?;
+        let refused = |why| Err(ConfigError::Interface(why));
+        if self.routes.interface_of(interface.address).is_some() {
+            return refused("another interface has the address");
+        }
+        if !self.tcp.transmit_queue.is_for(config.arp.entries) {
+            return refused("an interface needs the configuration of its stack");
+        }
+        let Some(id) = InterfaceId::from_index(self.interfaces.len()) else {
+            return refused("a stack has at most 255 interfaces");
+        };
+        let (state, addresses) =
+            InterfaceState::new(config, interface, &self.secret.derive(&[id.0]));
+        self.routes.add_interface(addresses);
+        if let Some(gateway) = interface.gateway {
+            let route = RouteEntry {
+                interface: id,
+                ..RouteEntry::default_through(gateway)
+            };
+            let full = |_| ConfigError::Interface("the routing table is full (knob ip.routes)");
+            self.routes.add(route).map_err(full)?;
+        }
+        self.interfaces.push(state);
+        self.tcp.add_interface();
+        self.udp.add_interface();
+        Ok(id)
     }
 
     /// Runs the timers that have expired at `now`, but at most `stack.turn_budget` timers of TCP.
@@ -198,20 +173,25 @@ impl Stack {
         let budget = self.turn_budget as u32;
         let (tcp, mut host) = self.tcp_and_host(now);
         tcp.on_timeouts(&mut host, budget);
-        let negative_advice = tcp.negative_advice.take();
-        let route = negative_advice.and_then(|peer| self.routes.lookup(peer));
-        if let Some(Route::Neighbour(hop)) = route {
-            self.neighbours.on_negative_advice(hop, now);
+        if let Some((interface, peer)) = tcp.negative_advice.take()
+            && let Some(Route::Neighbour(hop)) = self.routes.lookup_on(interface, peer)
+        {
+            let neighbours = &mut self.interfaces[interface.index()].neighbours;
+            neighbours.on_negative_advice(hop, now);
         }
-        let pending = self.neighbours.next_timeout();
-        if pending.is_some_and(|at| at <= now) {
-            self.neighbours
-                .on_timeout(now, &mut self.pool, &mut self.counters);
+        for of in &mut self.interfaces {
+            let pending = of.neighbours.next_timeout();
+            if pending.is_some_and(|at| at <= now) {
+                of.neighbours
+                    .on_timeout(now, &mut self.pool, &mut self.counters);
+            }
         }
         self.receiver
             .on_timeout(&mut self.pool, now, &mut self.counters);
         #[cfg(feature = "slaac")]
-        self.configure(now);
+        for interface in self.interface_ids() {
+            self.configure(interface, now);
+        }
     }
 
     /// Returns the time at which the stack next has something to do. If the time is not after the
@@ -219,47 +199,49 @@ impl Stack {
     /// work. The time may be too early, never too late. Output that waits for a full device
     /// is ignored: call [`transmit`](Self::transmit) when the device has room.
     pub fn next_timeout(&self) -> Option<Instant> {
-        if self.has_work() {
+        let has_output = |interface| self.has_output(interface);
+        if self.has_work() || self.interface_ids().any(has_output) {
             return Some(Instant::ZERO);
         }
-        let (tcp, fragments) = (self.tcp.next_timeout(), self.receiver.next_timeout());
-        let of_layers = earlier(self.neighbours_timeout(), fragments);
-        let of_layers = earlier(
-            of_layers,
-            self.autoconfiguration.next_timeout(self.device_full),
-        );
-        earlier(tcp, of_layers)
+        let of_hosts = earlier(self.tcp.next_timeout(), self.receiver.next_timeout());
+        let of_interfaces = self.interfaces.iter().map(InterfaceState::next_timeout);
+        of_interfaces.fold(of_hosts, earlier)
     }
 
-    /// Returns true if [`next_timeout`](Self::next_timeout) is not after `now`.
-    pub(crate) fn is_due(&self, now: Instant) -> bool {
+    /// Returns true if there is something to do at `now` for which the device of `interface` need
+    /// not be full. Output of other interfaces is ignored.
+    pub(crate) fn is_due(&self, interface: InterfaceId, now: Instant) -> bool {
         let is_over = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         self.has_work()
+            || self.has_output(interface)
             || is_over(self.tcp.next_timeout())
-            || is_over(self.neighbours_timeout())
             || is_over(self.receiver.next_timeout())
-            || is_over(self.autoconfiguration.next_timeout(self.device_full))
+            || is_over(self.interfaces[interface.index()].next_timeout())
     }
 
-    /// Returns the next time at which ARP has something to do.
-    fn neighbours_timeout(&self) -> Option<Instant> {
-        // An ARP request that waits for a full device is not due, although its time has come.
-        match self.device_full {
-            true => self.neighbours.next_deadline(),
-            false => self.neighbours.next_timeout(),
-        }
+    /// Returns true if `interface` has something to send now and its device is not full.
+    fn has_output(&self, interface: InterfaceId) -> bool {
+        let of = &self.interfaces[interface.index()];
+        let to_send = self.tcp.has_output(interface)
+            || self.udp.wants_output(interface)
+            || of.echo.wants_output()
+            || of.errors.wants_output();
+        to_send && !of.device_full
     }
 
-    /// Returns true if there is something to do now.
+    /// Returns true if connections wait for something that has come.
     fn has_work(&self) -> bool {
-        let to_send = self.tcp.has_work()
-            || self.udp.wants_output()
-            || self.echo.wants_output()
-            || self.errors.wants_output();
-        (to_send && !self.device_full)
-            || self.neighbours.has_settled()
-            || (self.tcp.transmit_queue.awaits_room() && self.neighbours.room() > 0)
-            || self.tcp.memory_waiters.can_ask(&self.pool)
+        let queue = &self.tcp.transmit_queue;
+        let mut interfaces = self.interface_ids().zip(&self.interfaces);
+        interfaces.any(|(interface, of)| {
+            of.neighbours.has_settled()
+                || (queue.awaits_room(interface) && of.neighbours.room() > 0)
+        }) || self.tcp.memory_waiters.can_ask(&self.pool)
+    }
+
+    /// Returns the interfaces of this host, in the order in which they were added.
+    pub fn interface_ids(&self) -> impl Iterator<Item = InterfaceId> + use<> {
+        (0..self.interfaces.len() as u8).map(InterfaceId)
     }
 
     /// Returns the socket that changed longest ago, and removes it from the queue of changes. A
@@ -275,10 +257,13 @@ impl Stack {
         })
     }
 
-    /// Returns the interface given to [`new`](Self::new). [`addresses`](Self::addresses) returns
+    /// Returns the settings with which `interface` was added. [`addresses`](Self::addresses) returns
     /// the present addresses.
-    pub const fn interface(&self) -> &Interface {
-        &self.interface
+    ///
+    /// # Panics
+    /// Panics if this stack has no such interface.
+    pub fn interface(&self, interface: InterfaceId) -> &Interface {
+        &self.interfaces[interface.index()].settings
     }
 
     /// Returns the knob `stack.turn_budget`: the largest number of frames received,
@@ -384,19 +369,6 @@ impl Stack {
         };
         (&mut self.tcp, host)
     }
-
-    /// Returns the largest TCP payload of one packet to `remote`, without options.
-    pub(crate) fn mss_limit(&self, remote: IpAddr) -> u16 {
-        mss_limit(&self.sender, remote).min(u16::MAX - 60)
-    }
-
-    /// Returns true if a route leads to `remote` and `remote` is the address of one other host.
-    pub(crate) fn is_reachable(&self, remote: IpAddr) -> bool {
-        match self.routes.lookup(remote) {
-            Some(Route::Neighbour(_)) => true,
-            Some(Route::Broadcast | Route::Multicast(_)) | None => false,
-        }
-    }
 }
 
 /// Returns the largest TCP payload of one packet of `sender` to `remote`, without options. Routers
@@ -411,102 +383,4 @@ pub(crate) fn mss_limit(sender: &IpSender, remote: IpAddr) -> u16 {
     let payload = sender.max_payload(remote).min(packet);
     let payload = payload.saturating_sub(TcpHeader::LEN);
     payload.clamp(1, u16::MAX.into()) as u16
-}
-
-/// Returns the earlier of two times; `None` is a time that never comes.
-fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
-}
-
-/// Smallest MTU that an IPv4 link may have. RFC 791 §3.2.
-const MIN_MTU: usize = 68;
-/// Smallest MTU that an IPv6 link may have. RFC 8200 §5.
-const V6_MIN_MTU: usize = 1280;
-
-impl Interface {
-    /// Checks that `address` can be the address of a host in its network of `prefix_len` bits.
-    /// Otherwise returns [`ConfigError::Interface`] with the reason. An address is refused if it is
-    /// the network address or broadcast address of an IPv4 network, reserved (0.0.0.0/8,
-    /// 240.0.0.0/4), a multicast or loopback address, or an IPv4 address in the form of an IPv6
-    /// address. A prefix of more than 32 bits (IPv6: 128) is refused, and an IPv6 address in a
-    /// build without the feature `ipv6`.
-    pub fn check_address(address: IpAddr, prefix_len: u8) -> Result<(), ConfigError> {
-        let refused = |why| Err(ConfigError::Interface(why));
-        match address {
-            IpAddr::V4(_) if prefix_len > 32 => {
-                return refused("an IPv4 prefix has at most 32 bits");
-            }
-            IpAddr::V4(_) => {}
-            IpAddr::V6(_) if !cfg!(feature = "ipv6") => {
-                return refused("IPv6 needs the feature `ipv6` of the crate fullpipe");
-            }
-            IpAddr::V6(_) if prefix_len > 128 => {
-                return refused("an IPv6 prefix has at most 128 bits");
-            }
-            IpAddr::V6(_) => {}
-        }
-        if address.is_unspecified() || address.is_multicast() || address.is_loopback() {
-            return refused(
-                "the interface needs the address of one host, not 0.0.0.0, ::, a multicast or a loopback address",
-            );
-        }
-        let subnet = Subnet {
-            address,
-            prefix_len,
-        };
-        if subnet.can_be_host(address) {
-            return Ok(());
-        }
-        refused(match address {
-            IpAddr::V4(ip) if matches!(ip.octets()[0], 0 | 240..) => {
-                "0.0.0.0/8 and 240.0.0.0/4 are reserved: no host has such an address"
-            }
-            IpAddr::V4(_) => {
-                "the interface needs the address of one host, not the network's own (all \
-                 host bits 0) nor its broadcast address (all ones)"
-            }
-            IpAddr::V6(_) => {
-                "an IPv4-mapped IPv6 address is no address of an interface: give the IPv4 address"
-            }
-        })
-    }
-}
-
-/// Checks that packets from `address` fit a device with this MTU.
-fn check_mtu(address: IpAddr, mtu: usize) -> Result<(), &'static str> {
-    match address.is_ipv6() && mtu < V6_MIN_MTU {
-        true => Err("IPv6 needs a device with an MTU of at least 1280 bytes"),
-        false => Ok(()),
-    }
-}
-
-fn check(interface: &Interface) -> Result<(), ConfigError> {
-    let Interface {
-        mac,
-        address,
-        prefix_len,
-        gateway,
-        capabilities,
-    } = interface;
-    let refused = |why| Err(ConfigError::Interface(why));
-    Interface::check_address(*address, *prefix_len)?;
-    if capabilities.medium == Medium::Ethernet && !mac.is_unicast() {
-        return refused("the interface's MAC address must be a unicast address");
-    }
-    if !(MIN_MTU..=usize::from(u16::MAX)).contains(&capabilities.mtu) {
-        return refused("the device's MTU must be 68 to 65535 bytes");
-    }
-    check_mtu(*address, capabilities.mtu).map_err(ConfigError::Interface)?;
-    if gateway.is_some_and(|gateway| gateway.is_ipv4() != address.is_ipv4()) {
-        return refused(TWO_FAMILIES);
-    }
-    if capabilities.super_segment > 0 && !capabilities.checksum_tx {
-        return refused(
-            "a device with segmentation offload (super_segment) must also offer checksum_tx",
-        );
-    }
-    Ok(())
 }

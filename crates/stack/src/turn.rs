@@ -6,7 +6,10 @@
 
 use fullpipe_pool::Instant;
 
-use crate::{device::Device, stack::Stack};
+use crate::{
+    device::{Device, RxMeta},
+    stack::Stack,
+};
 
 /// The outcome of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,26 +31,33 @@ pub struct Turn {
 ///
 /// If neither [`more_work`](Turn::more_work) nor [`device_full`](Turn::device_full) is
 /// set, sleep until [`Stack::next_timeout`] or the next frame.
+///
+/// A stack with several interfaces needs a turn of each device, until none has more work: a frame
+/// that one device received can cause another to send.
 pub fn turn(stack: &mut Stack, device: &mut impl Device, now: Instant) -> Turn {
-    let budget = stack.turn_budget();
+    let (budget, interface) = (stack.turn_budget(), device.interface());
     let mut received = 0;
     let mut batch = stack.receive_batch(now);
     while received < budget {
         let Some(frame) = device.receive() else {
             break;
         };
-        batch.receive(frame.frame, frame.meta);
+        let meta = RxMeta {
+            interface,
+            ..frame.meta
+        };
+        batch.receive(frame.frame, meta);
         received += 1;
     }
     drop(batch);
     stack.on_timeouts(now);
     let sent = stack.transmit(device, now, budget);
     device.flush();
-    let more_work = received == budget || stack.is_due(now);
+    let more_work = received == budget || stack.is_due(interface, now);
     Turn {
         received,
         sent,
         more_work,
-        device_full: stack.device_is_full() || stack.waits_for_device(),
+        device_full: stack.device_is_full(interface) || stack.waits_for_device(),
     }
 }

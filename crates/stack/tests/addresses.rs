@@ -8,8 +8,8 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 mod pair;
 
 use fullpipe::{
-    AddressError, CloseReason, ConnectOptions, ListenOptions, OpenError, Read, SocketEvent, Subnet,
-    TcpError, UdpError,
+    AddressError, CloseReason, ConnectOptions, InterfaceId, ListenOptions, OpenError, Read,
+    SocketEvent, Subnet, TcpError, UdpError,
 };
 use pair::{B, PORT, Pair, Side, config};
 
@@ -28,8 +28,14 @@ fn subnet(address: Ipv4Addr) -> Subnet {
 /// Two hosts that share two networks.
 fn pair() -> Pair {
     let mut pair = Pair::new(&config());
-    pair.b.stack.add_address(subnet(C)).unwrap();
-    pair.a.stack.add_address(subnet(D)).unwrap();
+    pair.b
+        .stack
+        .add_address(InterfaceId::FIRST, subnet(C))
+        .unwrap();
+    pair.a
+        .stack
+        .add_address(InterfaceId::FIRST, subnet(D))
+        .unwrap();
     pair
 }
 
@@ -116,7 +122,10 @@ fn a_removed_address_ends_its_listeners_and_handshakes() {
     assert_eq!(event, Some(SocketEvent::Accept(listener)));
     let accepted = pair.b.stack.tcp_accept(listener, now);
     assert_eq!(accepted, Err(TcpError::AddressRemoved));
-    pair.b.stack.add_address(subnet(C)).unwrap();
+    pair.b
+        .stack
+        .add_address(InterfaceId::FIRST, subnet(C))
+        .unwrap();
     let again = pair.b.stack.tcp_listen(at, options).unwrap();
     pair.b.stack.tcp_close_listener(listener, now).unwrap();
     pair.b.stack.tcp_close_listener(again, now).unwrap();
@@ -160,13 +169,16 @@ fn a_removed_address_ends_its_datagram_sockets() {
 fn the_last_address_may_go_and_another_may_come() {
     let mut pair = Pair::new(&config());
     remove(&mut pair, B);
-    assert_eq!(pair.b.stack.addresses(), []);
+    assert_eq!(pair.b.stack.addresses().next(), None);
     let (now, options) = (pair.now, ConnectOptions::default());
     let to = SocketAddr::from((pair::A, PORT));
     let refused = pair.b.stack.tcp_connect(to, None, options, now);
     assert_eq!(refused, Err(OpenError::NoRoute));
     let other = Ipv4Addr::new(10, 0, 0, 77);
-    pair.b.stack.add_address(subnet(other)).unwrap();
+    pair.b
+        .stack
+        .add_address(InterfaceId::FIRST, subnet(other))
+        .unwrap();
     let client = pair.b.stack.tcp_connect(to, None, options, now).unwrap();
     pair.listen(Side::A, ListenOptions::default());
     pair.until("connected", |pair| pair.ready(Side::B, client).connected);
@@ -176,9 +188,12 @@ fn the_last_address_may_go_and_another_may_come() {
 fn an_address_that_no_host_can_have_is_refused() {
     let mut pair = pair();
     let stack = &mut pair.b.stack;
-    assert_eq!(stack.add_address(subnet(C)), Err(AddressError::Exists));
+    assert_eq!(
+        stack.add_address(InterfaceId::FIRST, subnet(C)),
+        Err(AddressError::Exists)
+    );
     let broadcast = subnet(Ipv4Addr::new(10, 9, 9, 255));
-    let refused = stack.add_address(broadcast);
+    let refused = stack.add_address(InterfaceId::FIRST, broadcast);
     assert!(matches!(refused, Err(AddressError::Unusable(_))));
     let now = pair.now;
     let absent = Ipv4Addr::new(10, 9, 9, 9).into();

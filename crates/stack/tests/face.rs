@@ -9,11 +9,11 @@ use core::net::{IpAddr, SocketAddr};
 
 use fullpipe::{
     Agreed, CloseReason, Config, ConfigError, ConnectOptions, ConnectionId, Description, Duration,
-    Holder, Info, Instant, Interface, Limit, LimitClock, ListenOptions, ListenerId, MacAddress,
-    Nodes, OpenError, PathError, Pool, Pressure, Read, Ready, ReceiveClock, ReceiveLimit,
-    RecoveryState, Rng, Route, RouteError, Routes, SettingError, SocketEvent, SocketOption, Stack,
-    Subnet, TcpError, TcpState, Tuning, Turn, UdpError, UdpId, UdpInfo, UdpQueue, UdpReady,
-    UdpReceived,
+    Holder, Info, Instant, Interface, InterfaceId, Limit, LimitClock, ListenOptions, ListenerId,
+    MacAddress, Nodes, OpenError, PathError, Pool, Pressure, Read, Ready, ReceiveClock,
+    ReceiveLimit, RecoveryState, Rng, Route, RouteEntry, RouteError, Routes, SettingError,
+    SocketEvent, SocketOption, Stack, Subnet, TcpError, TcpState, Tuning, Turn, UdpError, UdpId,
+    UdpInfo, UdpQueue, UdpReady, UdpReceived,
     config::{
         ArpConfig, CongestionAlgorithm, EcnMode, IcmpConfig, IpConfig, KnobError, KnobInfo,
         KnobTable, MtuProbing, ParseChoiceError, PoolConfig, PushPolicy, SegmentSizing,
@@ -400,15 +400,16 @@ fn every_account_that_a_stack_keeps_can_be_named() {
         prefix_len: 16,
     };
     let gateway = IpAddr::from([10, 0, 0, 9]);
-    let added: Result<(), RouteError> = routes.add(network, gateway);
+    let added: Result<(), RouteError> = routes.add(RouteEntry::through(network, gateway));
     assert_eq!(added, Ok(()));
-    let route: Option<Route> = routes.lookup(IpAddr::from([10, 9, 1, 1]));
-    assert_eq!(route, Some(Route::Neighbour(gateway)));
+    let route: Option<(InterfaceId, Route)> = routes.lookup(IpAddr::from([10, 9, 1, 1]));
+    assert_eq!(route, Some((InterfaceId::FIRST, Route::Neighbour(gateway))));
     let RxMeta {
         checksum_verified,
         merged,
+        interface,
     } = RxMeta::default();
-    let _: (bool, u16) = (checksum_verified, merged);
+    let _: (bool, u16, InterfaceId) = (checksum_verified, merged, interface);
     let TxMeta { checksum, .. } = TxMeta::default();
     assert_eq!(checksum, TxChecksum::Complete);
 }

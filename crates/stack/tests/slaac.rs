@@ -9,8 +9,8 @@ mod pair;
 use core::net::{Ipv6Addr, SocketAddr};
 
 use fullpipe::{
-    AddressError, CloseReason, ConnectOptions, Duration, ListenOptions, OpenError, Route, Subnet,
-    counters::Discard, device::Device,
+    AddressError, CloseReason, ConnectOptions, Duration, InterfaceId, ListenOptions, OpenError,
+    Route, Subnet, counters::Discard, device::Device,
 };
 use fullpipe_wire::{Checksum, Icmpv6Message, ipv6::solicited_node, ndp::NeighbourMessage};
 use lonely::*;
@@ -81,7 +81,7 @@ fn an_advertisement_gives_an_address_a_router_and_servers() {
     let near = Ipv6Addr::from_bits(PREFIX.to_bits() | 77);
     assert_eq!(host.hop(near), Some(Route::Neighbour(near.into())));
     assert_eq!(host.stack.dns_servers().collect::<Vec<_>>(), [server]);
-    assert_eq!(host.stack.default_routers().len(), 1);
+    assert_eq!(host.stack.default_routers(InterfaceId::FIRST).len(), 1);
     // A router was found, so the host asks no more.
     let asked = host.of_kind(ROUTER_SOLICITATION).len();
     host.pass(Duration::from_secs(590));
@@ -403,7 +403,7 @@ fn a_duplicate_is_given_up_and_another_address_formed() {
         address: seen[2].into(),
         prefix_len: 64,
     };
-    host.stack.add_address(subnet).unwrap();
+    host.stack.add_address(InterfaceId::FIRST, subnet).unwrap();
     host.pass(Duration::from_secs(4_000));
     assert_eq!(host.global(), [seen[2]]);
 }
@@ -421,7 +421,10 @@ fn an_added_address_is_used_only_when_it_is_free() {
         host.pass(Duration::ZERO);
         let listen = |host: &mut Lonely| host.stack.tcp_listen(local, ListenOptions::default());
         assert!(listen(&mut host).is_err(), "it is tentative");
-        assert_eq!(host.stack.add_address(subnet), Err(AddressError::Exists));
+        assert_eq!(
+            host.stack.add_address(InterfaceId::FIRST, subnet),
+            Err(AddressError::Exists)
+        );
         if is_taken {
             host.claim(own);
         }
@@ -510,7 +513,7 @@ fn a_flood_of_advertisements_fills_bounded_tables() {
         });
     }
     host.pass(Duration::from_secs(10));
-    assert_eq!(host.stack.default_routers().len(), 4);
+    assert_eq!(host.stack.default_routers(InterfaceId::FIRST).len(), 4);
     assert_eq!(host.stack.dns_servers().count(), 4);
     assert_eq!(host.global().len(), 8);
     assert!(host.global().contains(&own));
@@ -519,7 +522,7 @@ fn a_flood_of_advertisements_fills_bounded_tables() {
     host.stack.verify(host.now);
     host.pass(Duration::from_secs(3_700));
     assert!(host.global().is_empty());
-    assert_eq!(host.stack.default_routers().len(), 0);
+    assert_eq!(host.stack.default_routers(InterfaceId::FIRST).len(), 0);
 }
 
 #[test]
@@ -574,7 +577,7 @@ fn a_host_without_autoconfiguration_sends_nothing() {
     });
     host.pass(Duration::from_secs(100));
     assert!(host.sent.is_empty());
-    assert_eq!(host.stack.addresses().len(), 1);
+    assert_eq!(host.stack.addresses().count(), 1);
     assert_eq!(host.stack.next_timeout(), None);
     assert!(host.port.lend(10).is_some());
 }

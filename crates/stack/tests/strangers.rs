@@ -62,7 +62,7 @@ proptest! {
         pair.listen(Side::B, ListenOptions::default());
         let free = pair.b.stack.pool().free_blocks();
         for (bytes, verified) in &frames {
-            let meta = RxMeta { checksum_verified: *verified, merged: 0 };
+            let meta = RxMeta { checksum_verified: *verified, ..RxMeta::default() };
             pair.b.stack.receive(bytes, meta, pair.now);
             // Injects the same bytes behind a valid link header.
             for kind in [[8, 0], [8, 6]] {

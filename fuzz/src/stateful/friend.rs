@@ -203,6 +203,7 @@ impl World {
             let meta = RxMeta {
                 checksum_verified: true,
                 merged: 0,
+                ..RxMeta::default()
             };
             friend.stack.receive(&frame, meta, self.now);
         }

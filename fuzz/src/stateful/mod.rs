@@ -273,6 +273,7 @@ impl World {
         let meta = RxMeta {
             checksum_verified: vouched,
             merged: 0,
+            ..RxMeta::default()
         };
         self.quiet(|stack, now| stack.receive(frame, meta, now));
         if let Some((tuple, header, payload)) = seen {

@@ -8,8 +8,8 @@ mod port;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use fullpipe::{
-    Config, ConnectOptions, ConnectionId, Duration, Instant, Interface, ListenOptions, ListenerId,
-    MacAddress, Read, Stack, Subnet, UdpId,
+    Config, ConnectOptions, ConnectionId, Duration, Instant, Interface, InterfaceId, ListenOptions,
+    ListenerId, MacAddress, Read, Stack, Subnet, UdpId,
     device::{Capabilities, Medium},
     turn,
 };
@@ -79,7 +79,9 @@ fn host(last: u8) -> Stack {
         address: six.into(),
         prefix_len: 64,
     };
-    stack.add_address(subnet).expect("there is room");
+    stack
+        .add_address(InterfaceId::FIRST, subnet)
+        .expect("there is room");
     stack
 }
 

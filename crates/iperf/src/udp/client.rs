@@ -4,7 +4,7 @@
 //! as many as the stack has room for. A client that is more than a second late does not make up for
 //! the delay.
 
-use fullpipe::{Duration, Instant, Stack, UdpError, UdpId};
+use fullpipe::{Duration, Instant, InterfaceId, Stack, UdpError, UdpId};
 
 use crate::{
     failure::Failure,
@@ -69,7 +69,11 @@ impl<'a> UdpClient<'a> {
             plan.header(true).write_udp(head);
         }
         let source = stack.routes().source(plan.remote.ip());
-        let local = (source.unwrap_or(stack.interface().address), 0).into();
+        let local = (
+            source.unwrap_or(stack.interface(InterfaceId::FIRST).address),
+            0,
+        )
+            .into();
         Ok(Self {
             plan,
             socket: stack.udp_bind(local)?,

@@ -88,7 +88,7 @@ impl Drop for Radvd {
 
 /// The address that the stack formed with radvd's prefix.
 fn formed(stack: &Stack) -> Option<IpAddr> {
-    let mut own = stack.addresses().iter().map(|own| own.address);
+    let mut own = stack.addresses().map(|own| own.address);
     own.find(|own| match own {
         IpAddr::V6(ip) => ip.segments()[..4] == KERNEL.segments()[..4],
         IpAddr::V4(_) => false,

@@ -55,7 +55,7 @@ fn the_kernel_finds_and_pings_us_over_ipv6() {
                 ping("fd77::2", len);
             }
             if device == "tap" {
-                let own = runtime.with_stack(|stack, _| stack.addresses().to_vec());
+                let own = runtime.with_stack(|stack, _| stack.addresses().collect::<Vec<_>>());
                 let link_local = own[1].address;
                 ping(&format!("{link_local}%fpinterop"), 56);
             }

@@ -133,6 +133,7 @@ impl Merger {
         let meta = RxMeta {
             checksum_verified: self.model.verifies,
             merged: held.count,
+            ..RxMeta::default()
         };
         arrived.push_back((held.whole(), meta));
     }

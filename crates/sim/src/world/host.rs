@@ -4,7 +4,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use fullpipe::{AddressError, Config, ConnectionId, ListenOptions, ListenerId, Stack, Subnet};
+use fullpipe::{
+    AddressError, Config, ConnectionId, InterfaceId, ListenOptions, ListenerId, Stack, Subnet,
+};
 use fullpipe_pool::Instant;
 use rustc_hash::FxHashMap;
 
@@ -106,10 +108,13 @@ impl Host {
     /// # Panics
     /// Panics if the stack refuses the address.
     pub fn add_v6(&mut self, address: IpAddr) {
-        let added = self.stack.add_address(Subnet {
-            address,
-            prefix_len: 64,
-        });
+        let added = self.stack.add_address(
+            InterfaceId::FIRST,
+            Subnet {
+                address,
+                prefix_len: 64,
+            },
+        );
         match added {
             Ok(()) | Err(AddressError::Exists) => {}
             Err(error) => panic!("{address}: {error}"),

@@ -13,6 +13,7 @@ use fullpipe_wire::{Checksum, EthernetHeader, Protocol, TcpFlags, TcpHeader, tcp
 
 use crate::{
     device::{Device, TxChecksum, TxMeta},
+    interface::InterfaceId,
     ip::{IpSender, MOST_IP_HEADER},
     stack::Stack,
 };
@@ -101,21 +102,23 @@ fn fixed_sum(header: &mut [u8], segment_len: u32, src: IpAddr, dst: IpAddr) -> C
 }
 
 impl Stack {
-    /// Returns true if the first connection of the transmit queue may send a burst: no other
-    /// connection is queued, the device neither cuts frames nor reports completions, and ARP has
+    /// Returns true if the first connection of the queue of `interface` may send a burst: no other
+    /// connection is in the queue, the device neither cuts frames nor reports completions, and ARP has
     /// nothing to send in between.
-    pub(super) fn may_burst(&self, now: Instant) -> bool {
+    pub(super) fn may_burst(&self, interface: InterfaceId, now: Instant) -> bool {
+        let of = &self.interfaces[interface.index()];
         self.bursts
-            && self.tcp.transmit_queue.has_one()
-            && self.device_max() == 0
-            && !self.device_backlog.is_tracked()
-            && !self.neighbours.wants_output(now)
+            && self.tcp.transmit_queue.has_one(interface)
+            && of.device_max() == 0
+            && !of.device_backlog.is_tracked()
+            && !of.neighbours.wants_output(now)
     }
 
     /// Returns the headers of `frame`, which connection `index` sends.
     pub(super) fn template(&self, index: u32, frame: &[u8], meta: TxMeta) -> FrameTemplate {
-        let tuple = &self.tcp.slots[index].tuple;
-        let tcp_at = self.link.header_len() + IpSender::header_len(tuple.remote_ip);
+        let slot = &self.tcp.slots[index];
+        let (tuple, of) = (&slot.tuple, &self.interfaces[slot.interface.index()]);
+        let tcp_at = of.link.header_len() + IpSender::header_len(tuple.remote_ip);
         FrameTemplate::of(frame, meta, tcp_at, (tuple.local_ip, tuple.remote_ip))
     }
 
@@ -130,8 +133,9 @@ impl Stack {
         most: usize,
         now: Instant,
     ) -> usize {
-        let frame_len = self.frame_len();
-        let link_len = self.link.header_len();
+        let interface = self.tcp.slots[index].interface.index();
+        let of = &self.interfaces[interface];
+        let (frame_len, link_len) = (of.frame_len(), of.link.header_len());
         let (tcp, mut host) = self.tcp_and_host(now);
         let mut env = tcp.host_state.env(index, &mut host);
         let connection = &mut tcp.slots[index].connection;
@@ -149,7 +153,7 @@ impl Stack {
             (frames, bytes) = (frames + 1, bytes + len);
         }
         connection.end_burst(&mut env);
-        self.device_backlog.add_bare(bytes);
+        self.interfaces[interface].device_backlog.add_bare(bytes);
         self.counters.mib.ip_out_requests += frames as u64;
         self.counters.mib.ip_ext_out_octets += (bytes - frames * link_len) as u64;
         frames

@@ -12,6 +12,7 @@ use crate::{
     config::IcmpConfig,
     counters::{Counters, Discard},
     ip::{BuiltPacket, DatagramHeader, IpSender, Packet, SendQueue},
+    link::Station,
 };
 
 /// Echo replies that wait to be sent.
@@ -49,9 +50,10 @@ impl Echo {
         }
         let header = DatagramHeader::EchoReply { ident, seq };
         // The source of the reply is the destination of the request.
-        let (src, dst) = (packet.dst(), packet.src());
-        let answers = Some(packet.station);
-        if !self.replies.push(src, dst, answers, header, payload, pool) {
+        let ends = (packet.dst(), packet.src());
+        let Station { interface, mac } = packet.station;
+        let to = (interface, Some(mac));
+        if !self.replies.push(ends, to, header, payload, pool) {
             counters.discard(Discard::IcmpEchoQueueFull);
         }
     }

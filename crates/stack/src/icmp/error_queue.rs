@@ -136,7 +136,7 @@ impl ErrorQueue {
         self.waiting.push_back(QueuedError {
             src: packet.dst(),
             dst: packet.src(),
-            station: Some(packet.station),
+            station: Some(packet.station.mac),
             message,
             quoted,
             quoted_len,

@@ -133,7 +133,7 @@ fn of_link<'a>(
         return Ok(other(Consequence::Neighbour(ReceivedMessage {
             message,
             src: header.src,
-            station: packet.station,
+            station: packet.station.mac,
         })));
     }
     if header.src.is_unspecified() {

@@ -86,7 +86,8 @@ impl ReceiveBatch<'_> {
 
     /// Returns the run that `frame` begins. Connection `index` has accepted the frame's segment.
     fn begin_run(&mut self, index: u32, frame: &[u8], meta: RxMeta) -> Option<Run> {
-        let ip_at = self.stack.link.header_len();
+        let of = &self.stack.interfaces[meta.interface.index()];
+        let ip_at = of.link.header_len();
         let tcp_at = ip_at + Ipv4Header::LEN;
         let (ip, tcp) = frame.split_at_checked(tcp_at)?;
         let ip = &ip[ip_at..];

@@ -10,9 +10,9 @@ use fullpipe_wire::Ipv6Header;
 use crate::ip::Surroundings;
 use crate::{
     counters::Counters,
-    icmp::{Consequence, Echo, v6, v6::V6Consequence},
-    ip::{Autoconfiguration, IpSender, Packet, Routes},
-    link::Neighbours,
+    icmp::{Consequence, v6, v6::V6Consequence},
+    interface::InterfaceState,
+    ip::{Addresses, Packet},
 };
 
 /// The parts of the stack that an ICMPv6 message may change.
@@ -21,11 +21,10 @@ use crate::{
     allow(dead_code, reason = "only messages of routers change them")
 )]
 pub(super) struct Changeable<'a> {
-    pub(super) routes: &'a mut Routes,
-    pub(super) neighbours: &'a mut Neighbours,
-    pub(super) autoconfiguration: &'a mut Autoconfiguration,
-    pub(super) sender: &'a mut IpSender,
-    pub(super) echo: &'a mut Echo,
+    /// The addresses of the interface that received the message.
+    pub(super) addresses: &'a mut Addresses,
+    /// That interface.
+    pub(super) of: &'a mut InterfaceState,
     pub(super) pool: &'a mut Pool,
     pub(super) counters: &'a mut Counters,
     pub(super) path_mtu_min: u16,
@@ -36,34 +35,39 @@ impl Changeable<'_> {
     /// Processes the message in a packet with `header`.
     #[inline(never)]
     pub(super) fn on_packet(self, packet: &Packet<'_>, header: &Ipv6Header) -> Option<Consequence> {
-        let Self { echo, pool, .. } = self;
-        let own = (self.routes.addresses(), self.path_mtu_min);
-        let message = v6::on_packet((packet, header), own, echo, pool, self.counters)?;
+        let Self {
+            of,
+            addresses,
+            pool,
+            counters,
+            ..
+        } = self;
+        let own = (&*addresses, self.path_mtu_min);
+        let message = v6::on_packet((packet, header), own, &mut of.echo, pool, counters)?;
         #[cfg(feature = "slaac")]
-        let (src, own) = (header.src, self.autoconfiguration);
+        let (src, own) = (header.src, &mut of.autoconfiguration);
         match message {
             V6Consequence::Other(consequence) => return Some(consequence),
             #[cfg(feature = "slaac")]
             V6Consequence::Router(message) => {
                 let mut around = Surroundings {
-                    routes: self.routes,
-                    neighbours: self.neighbours,
-                    sender: self.sender,
+                    addresses,
+                    neighbours: &mut of.neighbours,
+                    sender: &mut of.sender,
                     pool,
-                    counters: self.counters,
+                    counters,
                     now: self.now,
                 };
-                own.on_advertisement(&message, (src, packet.station), &mut around);
+                own.on_advertisement(&message, (src, packet.station.mac), &mut around);
             }
             #[cfg(feature = "slaac")]
             V6Consequence::Query(query) => {
-                let at = (self.now, self.counters);
-                own.on_query(&query, src, self.routes.addresses(), at);
+                own.on_query(&query, src, addresses, (self.now, counters));
             }
             #[cfg(not(feature = "slaac"))]
             V6Consequence::Router(_) | V6Consequence::Query(_) => {
                 let reason = crate::counters::Discard::IcmpUnwanted;
-                self.counters.discard(reason);
+                counters.discard(reason);
             }
         }
         None

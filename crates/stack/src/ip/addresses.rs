@@ -1,8 +1,8 @@
-//! The addresses of this host: the one table from which every layer reads them.
+//! The addresses of this host on one interface: the table from which every layer reads them.
 //!
 //! Rule: no layer keeps a copy of an address, so an address can be added and removed at any time.
-//! The stack closes the sockets of a removed address. This file depends on neither sockets nor
-//! routes.
+//! The stack closes the sockets of a removed address. The routing table has the table of each
+//! interface. This file depends on neither sockets nor routes.
 
 #[cfg(feature = "slaac")]
 mod automatic;
@@ -50,7 +50,7 @@ impl fmt::Display for AddressError {
 
 impl core::error::Error for AddressError {}
 
-/// The addresses of this host, each with the prefix of its network.
+/// The addresses of this host on one interface, each with the prefix of its network.
 #[derive(Clone, Debug)]
 pub(crate) struct Addresses {
     /// Each address and the length of its network's prefix, oldest first. Never grows beyond its
@@ -292,6 +292,16 @@ impl Addresses {
             }
         }
         longest
+    }
+
+    /// Returns the next hop to a destination that no route matches: for IPv6, the announced default
+    /// router, if there is one.
+    pub(crate) fn announced(&self, dst: IpAddr) -> Option<IpAddr> {
+        match dst {
+            #[cfg(feature = "slaac")]
+            IpAddr::V6(_) => self.automatic.router().map(IpAddr::V6),
+            _ => None,
+        }
     }
 
     /// Returns the source address of packets to `dst` through the next hop `hop`. IPv4: this host's

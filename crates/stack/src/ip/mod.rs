@@ -40,7 +40,7 @@ pub(crate) use autoconfiguration::Autoconfiguration;
 pub(crate) use packet::IpHeader;
 pub(crate) use packet::Packet;
 pub(crate) use receiver::IpReceiver;
-pub use routes::{Route, RouteError, Routes};
+pub use routes::{Route, RouteEntry, RouteError, Routes};
 pub(crate) use send_queue::{DatagramHeader, SendQueue};
 pub(crate) use sender::{BuiltPacket, IpSender, Outgoing};
 pub use subnet::Subnet;

@@ -6,7 +6,9 @@ use core::net::IpAddr;
 
 #[cfg(feature = "ipv6")]
 use fullpipe_wire::Ipv6Header;
-use fullpipe_wire::{Ecn, Ipv4Header, MacAddress, Protocol};
+use fullpipe_wire::{Ecn, Ipv4Header, Protocol};
+
+use crate::link::Station;
 
 /// The header of a received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,8 +113,8 @@ pub(crate) struct Packet<'a> {
     pub(crate) header: IpHeader,
     /// The packet was addressed to every host of the network.
     pub(crate) broadcast: bool,
-    /// Source MAC address of the packet's last frame.
-    pub(crate) station: MacAddress,
+    /// Station that sent the packet's last frame.
+    pub(crate) station: Station,
     /// The payload, which begins with the header of its protocol.
     pub(crate) payload: &'a [u8],
 }

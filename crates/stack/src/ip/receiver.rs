@@ -4,7 +4,7 @@
 //! again. Invalid packets are discarded here, each with a counted reason.
 
 use fullpipe_pool::{Instant, Pool};
-use fullpipe_wire::{ChecksumPolicy, Ipv4Header, MacAddress, Protocol, WireError};
+use fullpipe_wire::{ChecksumPolicy, Ipv4Header, Protocol, WireError};
 
 use super::{
     addresses::Addresses,
@@ -15,6 +15,7 @@ use super::{
 use crate::{
     config::IpConfig,
     counters::{Counters, Discard},
+    link::Station,
     secret::Secret,
 };
 
@@ -38,14 +39,14 @@ impl IpReceiver {
     }
 
     /// Processes one received packet, which need not be well-formed. Returns the datagram if the
-    /// packet is a whole datagram or completes one. `addresses` has the addresses of this host, and
-    /// `station` is the source MAC address of the packet's frame. `link_broadcast` is true if the
+    /// packet is a whole datagram or completes one. `addresses` has the addresses of the interface
+    /// that received the packet's frame, and `station` sent the frame. `link_broadcast` is true if the
     /// frame was addressed to every station.
     pub(crate) fn on_packet<'a>(
         &'a mut self,
         addresses: &Addresses,
         bytes: &'a [u8],
-        (station, link_broadcast): (MacAddress, bool),
+        (station, link_broadcast): (Station, bool),
         pool: &mut Pool,
         now: Instant,
         counters: &mut Counters,

@@ -1,17 +1,27 @@
-//! The routing table: from a destination to the next hop.
+//! The routing table: from a destination to an interface and a next hop.
 //!
-//! Rule: the longest matching prefix wins (RFC 1812 §5.2.4.3), and the local network is a
-//! route like any other. The table also contains the addresses of this host, because a destination
-//! is compared with them first. The table contains no MAC addresses, and no received packet changes
-//! it: ICMP redirects of both families are ignored (RFC 4861 §8 leaves a host the choice).
+//! Rule: a packet leaves by the interface that has its source address, and an interface receives
+//! only packets to its own addresses (the strong model of RFC 1122 §3.3.4.2). The table therefore
+//! chooses an interface only where no source is given: the longest matching prefix wins (RFC 1812
+//! §5.2.4.3), of equal prefixes the smallest metric. The network of an address is a route like any
+//! other. The table also contains the addresses of this host, because a destination is compared
+//! with them first. The table contains no MAC addresses, and no received packet changes it: ICMP
+//! redirects of both families are ignored (RFC 4861 §8 leaves a host the choice).
 
 use alloc::vec::Vec;
 use core::{
+    cmp::Reverse,
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-use crate::ip::{addresses::Addresses, audience::Audience, subnet::Subnet};
+use crate::{
+    interface::InterfaceId,
+    ip::{addresses::Addresses, audience::Audience, subnet::Subnet},
+};
+
+#[cfg(test)]
+mod tests;
 
 /// The next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +42,10 @@ pub enum RouteError {
     /// The network and the gateway are of different families, or of a family that this build does
     /// not support.
     Family,
+    /// This host does not have the interface.
+    Interface,
+    /// The source is not an address of the interface, or of another family than the network.
+    Source,
 }
 
 impl fmt::Display for RouteError {
@@ -41,84 +55,61 @@ impl fmt::Display for RouteError {
             Self::Family => {
                 "a route's network and gateway must be of one IP version that this build supports"
             }
+            Self::Interface => "this host does not have the route's interface",
+            Self::Source => {
+                "a route's source must be an address of its interface, of the network's IP version"
+            }
         })
     }
 }
 
 impl core::error::Error for RouteError {}
 
-#[derive(Clone, Copy, Debug)]
-struct RouteEntry {
-    network: Subnet,
-    gateway: IpAddr,
+/// A route to a network. [`through`](Self::through) and [`on_link`](Self::on_link) return routes
+/// of the first interface with the metric 0; change the other fields as needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouteEntry {
+    /// The network, with any address in it.
+    pub to: Subnet,
+    /// Next hop; `None` if the hosts of the network are neighbours.
+    pub gateway: Option<IpAddr>,
+    /// Interface by which packets leave.
+    pub interface: InterfaceId,
+    /// Cost of the route. Of routes with equal prefixes, the one with the smallest metric is used.
+    pub metric: u32,
+    /// Source address of sockets that choose none; `None` lets the stack choose an address of the
+    /// interface. Ignored while the interface does not have the address.
+    pub source: Option<IpAddr>,
 }
 
-/// The routing table of a host with one interface.
-#[derive(Clone, Debug)]
-pub struct Routes {
-    addresses: Addresses,
-    /// The routes, longest prefix first. Never grows beyond its first capacity.
-    entries: Vec<RouteEntry>,
-    most: usize,
-    /// The default router that was chosen among the routers that announced themselves.
-    #[cfg(feature = "slaac")]
-    router: Option<Ipv6Addr>,
-}
-
-impl Routes {
-    /// Returns a table with the routes to the networks of `addresses` and room for `most` more
-    /// routes.
-    pub(crate) fn new(addresses: Addresses, most: u32) -> Self {
-        let most = most as usize;
+impl RouteEntry {
+    /// Returns a route to the network of `to` through `gateway`.
+    pub const fn through(to: Subnet, gateway: IpAddr) -> Self {
         Self {
-            addresses,
-            entries: Vec::with_capacity(most),
-            most,
-            #[cfg(feature = "slaac")]
-            router: None,
+            gateway: Some(gateway),
+            ..Self::on_link(to)
         }
     }
 
-    /// Returns the default router that was chosen among the routers that announced themselves. A
-    /// default route that the application set takes precedence.
-    #[cfg(feature = "slaac")]
-    pub const fn router(&self) -> Option<Ipv6Addr> {
-        self.router
+    /// Returns a route to the network of `to`, whose hosts are neighbours.
+    pub const fn on_link(to: Subnet) -> Self {
+        Self {
+            to,
+            gateway: None,
+            interface: InterfaceId::FIRST,
+            metric: 0,
+            source: None,
+        }
     }
 
-    /// Sets the default router that announced itself.
-    #[cfg(feature = "slaac")]
-    pub(crate) const fn set_router(&mut self, router: Option<Ipv6Addr>) {
-        self.router = router;
-    }
-
-    /// Returns the heap memory in bytes.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.addresses.heap_bytes() + self.entries.capacity() * size_of::<RouteEntry>()
-    }
-
-    /// Returns the addresses of this host.
-    pub(crate) const fn addresses(&self) -> &Addresses {
-        &self.addresses
-    }
-
-    /// Returns the addresses of this host, to change them.
-    pub(crate) const fn addresses_mut(&mut self) -> &mut Addresses {
-        &mut self.addresses
-    }
-
-    /// Sets the default route of the gateway's family, for destinations that no other route
-    /// matches.
-    ///
-    /// # Errors
-    /// Returns the errors of [`add`](Self::add).
-    pub fn set_default(&mut self, gateway: IpAddr) -> Result<(), RouteError> {
+    /// Returns a route for all destinations of the gateway's family.
+    pub const fn default_through(gateway: IpAddr) -> Self {
         let address = match gateway {
-            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
         let prefix_len = 0;
-        self.add(
+        Self::through(
             Subnet {
                 address,
                 prefix_len,
@@ -127,103 +118,270 @@ impl Routes {
         )
     }
 
-    /// Routes the network of `to` through `gateway`, in place of an earlier route
-    /// to the same network.
+    /// Returns true if the routes lead to the same network by the same interface, with the same
+    /// metric. Only one of the two can be in a table.
+    fn replaces(&self, other: &Self) -> bool {
+        self.interface == other.interface
+            && self.metric == other.metric
+            && self.to.prefix_len == other.to.prefix_len
+            && self.to.address.is_ipv4() == other.to.address.is_ipv4()
+            && self.to.contains(other.to.address)
+    }
+}
+
+/// The routing table of a host.
+#[derive(Clone, Debug)]
+pub struct Routes {
+    /// The addresses of each interface.
+    tables: Vec<Addresses>,
+    /// The routes: longest prefix first, then smallest metric. Never grows beyond its first
+    /// capacity.
+    entries: Vec<RouteEntry>,
+    most: usize,
+}
+
+impl Routes {
+    /// Returns a table with the routes to the networks of `addresses`, which the first interface
+    /// has, and room for `most` more routes.
+    pub(crate) fn new(addresses: Addresses, most: u32) -> Self {
+        let most = most as usize;
+        Self {
+            tables: alloc::vec![addresses],
+            entries: Vec::with_capacity(most),
+            most,
+        }
+    }
+
+    /// Adds an interface with `addresses`.
+    pub(crate) fn add_interface(&mut self, addresses: Addresses) {
+        self.tables.push(addresses);
+    }
+
+    /// Returns the default router of `interface` that was chosen among the routers that announced
+    /// themselves. A default route that the application set takes precedence.
+    #[cfg(feature = "slaac")]
+    pub fn router(&self, interface: InterfaceId) -> Option<Ipv6Addr> {
+        self.tables.get(interface.index())?.router()
+    }
+
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let tables: usize = self.tables.iter().map(Addresses::heap_bytes).sum();
+        tables
+            + self.tables.capacity() * size_of::<Addresses>()
+            + self.entries.capacity() * size_of::<RouteEntry>()
+    }
+
+    /// Returns the addresses of `interface`.
+    #[inline]
+    pub(crate) fn addresses(&self, interface: InterfaceId) -> &Addresses {
+        &self.tables[interface.index()]
+    }
+
+    /// Returns the addresses of `interface`, to change them.
+    pub(crate) fn addresses_mut(&mut self, interface: InterfaceId) -> &mut Addresses {
+        &mut self.tables[interface.index()]
+    }
+
+    /// Returns the interfaces with their addresses.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (InterfaceId, &Addresses)> {
+        let numbers = (0..=u8::MAX).map(InterfaceId);
+        numbers.zip(&self.tables)
+    }
+
+    /// Returns the interface that has the address `ip`.
+    pub(crate) fn interface_of(&self, ip: IpAddr) -> Option<InterfaceId> {
+        let mut tables = self.tables();
+        tables
+            .find(|(_, addresses)| addresses.contains(ip))
+            .map(|(interface, _)| interface)
+    }
+
+    /// Returns true if a socket may be bound to `ip`.
+    pub(crate) fn can_bind(&self, ip: IpAddr) -> bool {
+        self.tables.iter().any(|addresses| addresses.can_bind(ip))
+    }
+
+    /// Returns the routes that were added: longest prefix first, then smallest metric.
+    pub fn entries(&self) -> &[RouteEntry] {
+        &self.entries
+    }
+
+    /// Sets the default route of the gateway's family through the first interface, for
+    /// destinations that no other route matches.
     ///
     /// # Errors
-    /// Returns [`RouteError::Full`], or [`RouteError::Family`] for addresses of two families.
-    pub fn add(&mut self, to: Subnet, gateway: IpAddr) -> Result<(), RouteError> {
-        let most_bits = match (to.address, gateway) {
-            (IpAddr::V4(_), IpAddr::V4(_)) => 32,
-            (IpAddr::V6(_), IpAddr::V6(_)) if cfg!(feature = "ipv6") => 128,
-            _ => return Err(RouteError::Family),
+    /// Returns the errors of [`add`](Self::add).
+    pub fn set_default(&mut self, gateway: IpAddr) -> Result<(), RouteError> {
+        self.add(RouteEntry::default_through(gateway))
+    }
+
+    /// Adds a route, in place of an earlier one to the same network by the same interface with the
+    /// same metric.
+    ///
+    /// # Errors
+    /// Returns [`RouteError::Full`], [`Family`](RouteError::Family) for addresses of two families,
+    /// [`Interface`](RouteError::Interface) or [`Source`](RouteError::Source).
+    pub fn add(&mut self, route: RouteEntry) -> Result<(), RouteError> {
+        let address = route.to.address;
+        let most_bits = match address {
+            IpAddr::V4(_) => 32,
+            IpAddr::V6(_) if cfg!(feature = "ipv6") => 128,
+            IpAddr::V6(_) => return Err(RouteError::Family),
         };
-        let prefix_len = to.prefix_len.min(most_bits);
-        let network = Subnet { prefix_len, ..to };
-        let entry = RouteEntry { network, gateway };
-        let same = |known: &&mut RouteEntry| {
-            let known = known.network;
-            known.prefix_len == prefix_len
-                && known.address.is_ipv4() == to.address.is_ipv4()
-                && known.contains(to.address)
+        let is_other = |ip: Option<IpAddr>| ip.is_some_and(|ip| ip.is_ipv4() != address.is_ipv4());
+        if is_other(route.gateway) {
+            return Err(RouteError::Family);
+        }
+        let addresses = self.tables.get(route.interface.index());
+        let addresses = addresses.ok_or(RouteError::Interface)?;
+        let is_foreign = |source| !addresses.contains(source);
+        if is_other(route.source) || route.source.is_some_and(is_foreign) {
+            return Err(RouteError::Source);
+        }
+        let prefix_len = route.to.prefix_len.min(most_bits);
+        let to = Subnet {
+            address,
+            prefix_len,
         };
-        if let Some(known) = self.entries.iter_mut().find(same) {
-            *known = entry;
+        let route = RouteEntry { to, ..route };
+        if let Some(known) = self.entries.iter_mut().find(|known| route.replaces(known)) {
+            *known = route;
             return Ok(());
         }
         if self.entries.len() == self.most {
             return Err(RouteError::Full);
         }
+        let rank = |entry: &RouteEntry| (Reverse(entry.to.prefix_len), entry.metric);
         let place = self
             .entries
-            .partition_point(|known| known.network.prefix_len >= prefix_len);
-        self.entries.insert(place, entry);
+            .partition_point(|known| rank(known) <= rank(&route));
+        self.entries.insert(place, route);
         Ok(())
     }
 
-    /// Removes the route to the network of `to`. Returns false if there is none.
-    pub fn remove(&mut self, to: Subnet) -> bool {
-        let is_same = |known: &RouteEntry| {
-            known.network.prefix_len == to.prefix_len
-                && known.network.address.is_ipv4() == to.address.is_ipv4()
-                && known.network.contains(to.address)
-        };
-        let place = self.entries.iter().position(is_same);
+    /// Removes the route to the network of `route` by its interface with its metric. Returns false
+    /// if there is none.
+    pub fn remove(&mut self, route: &RouteEntry) -> bool {
+        let place = self.entries.iter().position(|known| route.replaces(known));
         place.map(|place| self.entries.remove(place)).is_some()
     }
 
-    /// Returns the next hop of a packet to `dst`; `None` if no route leads to `dst`, or if `dst`
-    /// is this host, because packets are not looped back.
-    pub fn lookup(&self, dst: IpAddr) -> Option<Route> {
-        match self.addresses.audience(dst) {
+    /// Returns the interface and the next hop of a packet to `dst` whose source is not chosen yet;
+    /// `None` if no route leads to `dst`, or if `dst` is this host, because packets are not looped
+    /// back.
+    pub fn lookup(&self, dst: IpAddr) -> Option<(InterfaceId, Route)> {
+        let interface = self.interface_to(dst);
+        let route = self.lookup_on(interface, dst)?;
+        Some((interface, route))
+    }
+
+    /// Returns the next hop of a packet to `dst` that leaves by `interface`; `None` as for
+    /// [`lookup`](Self::lookup).
+    pub(crate) fn lookup_on(&self, interface: InterfaceId, dst: IpAddr) -> Option<Route> {
+        let addresses = self.addresses(interface);
+        match addresses.audience(dst) {
             Audience::Us => None,
             Audience::Broadcast => Some(Route::Broadcast),
             Audience::Multicast => Some(Route::Multicast(dst)),
-            Audience::Other if !self.addresses.can_be_host(dst) => None,
-            Audience::Other => self.neighbour(dst).map(Route::Neighbour),
+            Audience::Other if !addresses.can_be_host(dst) => None,
+            Audience::Other => self.neighbour(interface, dst).map(Route::Neighbour),
         }
     }
 
-    /// Returns the source address of packets to `dst`. IPv4: this host's address in the network of
-    /// the next hop, otherwise its oldest address. IPv6: the address that RFC 6724 §5 prefers.
-    /// `None` if this host has no address of the family of `dst`.
+    /// Returns the source address of packets to `dst`: the source of the route, if it has one.
+    /// Otherwise an address of the route's interface. IPv4: the address in the network of the next
+    /// hop, otherwise the oldest one that is not deprecated. IPv6: the address that RFC 6724 §5
+    /// prefers. `None` if the interface has no address of the family of `dst`.
     #[inline]
     pub fn source(&self, dst: IpAddr) -> Option<IpAddr> {
-        match self.addresses.as_slice() {
+        self.source_on(self.interface_to(dst), dst)
+    }
+
+    /// Returns the source address of packets to `dst` that leave by `interface`.
+    #[inline]
+    pub(crate) fn source_on(&self, interface: InterfaceId, dst: IpAddr) -> Option<IpAddr> {
+        let addresses = self.addresses(interface);
+        match addresses.as_slice() {
             [only] if only.address.is_ipv4() == dst.is_ipv4() => Some(only.address),
-            _ => self
-                .addresses
-                .source_for(dst, self.neighbour(dst).unwrap_or(dst)),
+            _ => {
+                let entry = self.entry(interface, dst);
+                let source = entry.and_then(|entry| entry.source);
+                let own = source.filter(|source| addresses.contains(*source));
+                own.or_else(|| {
+                    let hop = self.neighbour(interface, dst).unwrap_or(dst);
+                    addresses.source_for(dst, hop)
+                })
+            }
         }
     }
 
-    fn neighbour(&self, dst: IpAddr) -> Option<IpAddr> {
-        let network = self.addresses.network_of(dst);
+    /// Returns the interface of packets from `src`, which is given, to `dst`.
+    pub(crate) fn interface_between(&self, src: IpAddr, dst: IpAddr) -> InterfaceId {
+        match self.tables.len() {
+            1 => InterfaceId::FIRST,
+            // A host that accepts packets to any address can send from an address that it does not
+            // have (knob `ip.accept_any`).
+            _ => {
+                let owner = self.interface_of(src);
+                owner.unwrap_or_else(|| self.interface_to(dst))
+            }
+        }
+    }
+
+    /// Returns the interface of packets to `dst` whose source is not chosen yet.
+    #[inline]
+    pub(crate) fn interface_to(&self, dst: IpAddr) -> InterfaceId {
+        match self.tables.len() {
+            1 => InterfaceId::FIRST,
+            _ => self.choose_interface(dst),
+        }
+    }
+
+    /// Returns the interface with the best route to `dst`, the oldest of equals.
+    #[cold]
+    fn choose_interface(&self, dst: IpAddr) -> InterfaceId {
+        let mut best = (InterfaceId::FIRST, None);
+        for (interface, _) in self.tables() {
+            let rank = self.rank(interface, dst);
+            if rank > best.1 {
+                best = (interface, rank);
+            }
+        }
+        best.0
+    }
+
+    /// Returns the rank of the route to `dst` by `interface`, which is higher for better routes;
+    /// `None` if there is none.
+    fn rank(&self, interface: InterfaceId, dst: IpAddr) -> Option<(u8, Reverse<u32>)> {
+        let addresses = self.addresses(interface);
+        let network = addresses.network_of(dst);
+        let network = network.map(|network| (network.prefix_len, Reverse(0)));
+        let entry = self.entry(interface, dst);
+        let entry = entry.map(|entry| (entry.to.prefix_len, Reverse(entry.metric)));
+        let last = (0, Reverse(u32::MAX));
+        let announced = addresses.announced(dst).map(|_| last);
+        // A group is reached by every interface with an address of its family.
+        let is_group = addresses.audience(dst) != Audience::Other;
+        let has_family = |own: &Subnet| own.address.is_ipv4() == dst.is_ipv4();
+        let group = (is_group && addresses.as_slice().iter().any(has_family)).then_some(last);
+        network.max(entry).max(announced).max(group)
+    }
+
+    /// Returns the best route to `dst` by `interface` that was added.
+    fn entry(&self, interface: InterfaceId, dst: IpAddr) -> Option<&RouteEntry> {
+        let mut entries = self.entries.iter();
+        entries.find(|entry| entry.interface == interface && entry.to.contains(dst))
+    }
+
+    fn neighbour(&self, interface: InterfaceId, dst: IpAddr) -> Option<IpAddr> {
+        let addresses = self.addresses(interface);
+        let network = addresses.network_of(dst);
         let is_local = |other| network.is_some_and(|network| network.prefix_len >= other);
-        let matched = self
-            .entries
-            .iter()
-            .find(|entry| entry.network.contains(dst));
-        match matched {
-            Some(entry) if !is_local(entry.network.prefix_len) => Some(entry.gateway),
+        match self.entry(interface, dst) {
+            Some(entry) if !is_local(entry.to.prefix_len) => Some(entry.gateway.unwrap_or(dst)),
             Some(_) | None if network.is_some() => Some(dst),
-            Some(_) | None => self.announced(dst),
+            Some(_) | None => addresses.announced(dst),
         }
-    }
-
-    /// Returns the next hop to a destination that no route matches: for IPv6, the announced default
-    /// router, if there is one.
-    #[cfg(feature = "slaac")]
-    fn announced(&self, dst: IpAddr) -> Option<IpAddr> {
-        match dst {
-            IpAddr::V4(_) => None,
-            IpAddr::V6(_) => self.router.map(IpAddr::V6),
-        }
-    }
-
-    /// Returns `None`.
-    #[cfg(not(feature = "slaac"))]
-    const fn announced(&self, _dst: IpAddr) -> Option<IpAddr> {
-        None
     }
 }

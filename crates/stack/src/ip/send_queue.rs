@@ -19,7 +19,7 @@ use super::{
     sender::{BuiltPacket, IpSender, Outgoing},
     v4::fragment::Fragmenter,
 };
-use crate::{counters::Counters, device::TxChecksum, udp::info::UdpQueue};
+use crate::{counters::Counters, device::TxChecksum, interface::InterfaceId, udp::info::UdpQueue};
 
 /// The protocol header of a datagram, without the fields that are computed when
 /// it is sent. Each variant is [`DatagramHeader::LEN`] bytes long.
@@ -82,6 +82,8 @@ struct QueuedDatagram {
     src: IpAddr,
     dst: IpAddr,
     header: DatagramHeader,
+    /// Interface by which the datagram leaves.
+    interface: InterfaceId,
     /// See [`BuiltPacket::answers`].
     answers: Option<MacAddress>,
     /// Bytes of payload, header excluded.
@@ -117,16 +119,15 @@ impl SendQueue {
         self.datagrams.capacity() * size_of::<QueuedDatagram>()
     }
 
-    /// Appends a datagram; returns false if there is no room now. `answers`: see
-    /// [`BuiltPacket::answers`].
+    /// Appends a datagram that leaves by `interface`; returns false if there is no room now.
+    /// `answers`: see [`BuiltPacket::answers`].
     ///
     /// # Panics
     /// Panics if `payload` is too long for any datagram.
     pub(crate) fn push(
         &mut self,
-        src: IpAddr,
-        dst: IpAddr,
-        answers: Option<MacAddress>,
+        (src, dst): (IpAddr, IpAddr),
+        (interface, answers): (InterfaceId, Option<MacAddress>),
         header: DatagramHeader,
         payload: &[u8],
         pool: &mut Pool,
@@ -153,10 +154,16 @@ impl SendQueue {
             src,
             dst,
             header,
+            interface,
             answers,
             len,
         });
         true
+    }
+
+    /// Returns the interface by which the first datagram leaves.
+    pub(crate) fn first_interface(&self) -> Option<InterfaceId> {
+        self.datagrams.front().map(|datagram| datagram.interface)
     }
 
     /// Returns true if the queue is empty.

@@ -4,13 +4,15 @@ use alloc::{vec, vec::Vec};
 use core::net::Ipv4Addr;
 
 use fullpipe_pool::{Instant, Pool, PoolConfig, Rng};
-use fullpipe_wire::{Ecn, Ipv4Header, MacAddress, Protocol};
+use fullpipe_wire::{Ecn, Ipv4Header, Protocol};
 
 use super::*;
 use crate::{
     config::IpConfig,
     counters::{Counters, Discard},
     device::{Capabilities, Medium},
+    interface::InterfaceId,
+    link::Station,
 };
 
 const US: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -37,7 +39,7 @@ fn receive(bytes: &[u8], link_broadcast: bool) -> (Option<bool>, Counters) {
     let received = receiver.on_packet(
         &addresses(),
         bytes,
-        (MacAddress::UNSPECIFIED, link_broadcast),
+        (Station::UNSPECIFIED, link_broadcast),
         &mut pool,
         Instant::ZERO,
         &mut counters,
@@ -179,7 +181,7 @@ fn arbitrary_bytes_never_panic_and_never_leak() {
         receiver.on_packet(
             &addresses(),
             &bytes,
-            (MacAddress::UNSPECIFIED, false),
+            (Station::UNSPECIFIED, false),
             &mut pool,
             now,
             &mut counters,
@@ -231,9 +233,11 @@ fn a_removed_default_route_leads_nowhere() {
         prefix_len: 0,
     };
     let far = Ipv4Addr::new(192, 0, 2, 1).into();
-    assert!(!routes.remove(everywhere));
+    let default = RouteEntry::on_link(everywhere);
+    assert!(!routes.remove(&default));
     routes.set_default(PEER.into()).expect("there is room");
-    assert_eq!(routes.lookup(far), Some(Route::Neighbour(PEER.into())));
-    assert!(routes.remove(everywhere));
+    let hop = Route::Neighbour(PEER.into());
+    assert_eq!(routes.lookup(far), Some((InterfaceId::FIRST, hop)));
+    assert!(routes.remove(&default));
     assert_eq!(routes.lookup(far), None);
 }

@@ -69,14 +69,13 @@ pub(crate) mod output {
 }
 
 mod receiver {
-    use fullpipe_pool::{Instant, Pool};
-    use fullpipe_wire::MacAddress;
-
     use crate::{
         counters::Counters,
         icmp::ErrorQueue,
         ip::{Addresses, IpReceiver, Packet},
+        link::Station,
     };
+    use fullpipe_pool::{Instant, Pool};
 
     impl IpReceiver {
         /// Returns `None`.
@@ -84,7 +83,7 @@ mod receiver {
             &'a mut self,
             _addresses: &Addresses,
             _bytes: &'a [u8],
-            _from: (MacAddress, bool),
+            _from: (Station, bool),
             _errors: &mut ErrorQueue,
             _at: (&mut Pool, Instant),
             _counters: &mut Counters,

@@ -9,7 +9,29 @@ mod tests;
 
 #[cfg(feature = "slaac")]
 pub(crate) use framing::write_v6_headers;
+use fullpipe_wire::MacAddress;
+
+use crate::interface::InterfaceId;
+
 pub(crate) use framing::{Inbound, IpVersion, LinkLayer, multicast_station};
 #[cfg(feature = "ipv6")]
 pub(crate) use neighbours::ReceivedMessage;
 pub(crate) use neighbours::{Asker, Neighbours, Resolution};
+
+/// The station that sent a frame, and the interface that received the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Station {
+    /// The interface by which an answer leaves.
+    pub(crate) interface: InterfaceId,
+    /// Source MAC address of the frame.
+    pub(crate) mac: MacAddress,
+}
+
+#[cfg(test)]
+impl Station {
+    /// A station on a device of the first interface that carries no link header.
+    pub(crate) const UNSPECIFIED: Self = Self {
+        interface: InterfaceId::FIRST,
+        mac: MacAddress::UNSPECIFIED,
+    };
+}

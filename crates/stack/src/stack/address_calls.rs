@@ -8,41 +8,73 @@ use core::net::IpAddr;
 
 use fullpipe_pool::Instant;
 
-use super::{Interface, Stack};
+use super::Stack;
 use crate::{
     device::Medium,
     error::ConfigError,
+    interface::{Interface, InterfaceId, check_mtu},
     ip::{AddressError, Subnet},
 };
 
+/// An address of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostAddress {
+    /// The address.
+    pub address: IpAddr,
+    /// Length of the prefix of its network, in bits.
+    pub prefix_len: u8,
+    /// The interface that has the address.
+    pub interface: InterfaceId,
+}
+
 impl Stack {
-    /// Returns this host's addresses with the prefixes of their networks, oldest first.
-    pub fn addresses(&self) -> &[Subnet] {
-        self.routes.addresses().as_slice()
+    /// Returns this host's addresses, those of one interface after those of another, oldest first.
+    pub fn addresses(&self) -> impl Iterator<Item = HostAddress> {
+        let tables = self.routes.tables();
+        tables.flat_map(|(interface, addresses)| {
+            addresses.as_slice().iter().map(move |own| HostAddress {
+                address: own.address,
+                prefix_len: own.prefix_len,
+                interface,
+            })
+        })
     }
 
-    /// Adds an address with the prefix of its network (knob `ip.addresses`). The host receives
-    /// packets to it, answers ARP requests or neighbour solicitations for it, and can send from it.
-    /// Packets to the hosts of its network need no gateway. The first IPv6 address of an Ethernet
-    /// interface also adds the link-local address, which the knob does not count. With
-    /// `ip.autoconfiguration`, an IPv6 address is tentative at first: the host uses it only when it
-    /// is clear that no other host has it.
+    /// Adds an address to `interface`, with the prefix of its network (knob `ip.addresses`, for
+    /// each interface). The interface receives packets to it, answers ARP requests or neighbour
+    /// solicitations for it, and the host can send from it by this interface. Packets to the hosts
+    /// of its network need no gateway. The first IPv6 address of an Ethernet interface also adds
+    /// the link-local address, which the knob does not count. With `ip.autoconfiguration`, an IPv6
+    /// address is tentative at first: the host uses it only when it is clear that no other host has
+    /// it.
     ///
     /// # Errors
-    /// Returns [`AddressError::Full`], [`Exists`](AddressError::Exists), or
-    /// [`Unusable`](AddressError::Unusable) with the reason.
-    pub fn add_address(&mut self, subnet: Subnet) -> Result<(), AddressError> {
-        let mtu = self.interface.capabilities.mtu;
-        super::check_mtu(subnet.address, mtu).map_err(AddressError::Unusable)?;
+    /// Returns [`AddressError::Full`], [`Exists`](AddressError::Exists) if any interface has the
+    /// address, or [`Unusable`](AddressError::Unusable) with the reason.
+    ///
+    /// # Panics
+    /// Panics if this stack has no such interface.
+    pub fn add_address(
+        &mut self,
+        interface: InterfaceId,
+        subnet: Subnet,
+    ) -> Result<(), AddressError> {
+        let of = &self.interfaces[interface.index()];
+        let mtu = of.settings.capabilities.mtu;
+        check_mtu(subnet.address, mtu).map_err(AddressError::Unusable)?;
+        if self.routes.interface_of(subnet.address).is_some() {
+            return Err(AddressError::Exists);
+        }
         match Interface::check_address(subnet.address, subnet.prefix_len) {
             #[cfg(feature = "slaac")]
-            Ok(()) if self.autoconfiguration.is_on() && subnet.address.is_ipv6() => {
-                self.add_tentative(subnet)
+            Ok(()) if of.autoconfiguration.is_on() && subnet.address.is_ipv6() => {
+                self.add_tentative(interface, subnet)
             }
             Ok(()) => {
-                self.routes.addresses_mut().add(subnet)?;
-                if subnet.address.is_ipv6() && self.link.medium == Medium::Ethernet {
-                    self.routes.addresses_mut().add_link_local(self.link.mac);
+                let addresses = self.routes.addresses_mut(interface);
+                addresses.add(subnet)?;
+                if subnet.address.is_ipv6() && of.link.medium == Medium::Ethernet {
+                    addresses.add_link_local(of.link.mac);
                 }
                 Ok(())
             }
@@ -56,9 +88,9 @@ impl Stack {
     /// [`TcpError::AddressRemoved`](crate::TcpError::AddressRemoved), UDP sockets with
     /// [`UdpError::AddressRemoved`](crate::UdpError::AddressRemoved). The peers get no reset.
     /// Sockets at the unspecified address stay open. Payload and datagrams that were received can
-    /// still be read. The link-local address that came with the first IPv6 address is removed
-    /// together with the last other IPv6 address, unless `ip.autoconfiguration` is on. The cost
-    /// grows with the sizes of the tables.
+    /// still be read. The link-local address that came with the first IPv6 address of an interface
+    /// is removed together with the last other IPv6 address, unless `ip.autoconfiguration` is on.
+    /// The cost grows with the sizes of the tables.
     ///
     /// # Errors
     /// Returns [`AddressError::NotOurs`].
@@ -67,25 +99,33 @@ impl Stack {
         if self.remove_tentative(address, now) {
             return Ok(());
         }
-        self.routes.addresses_mut().remove(address)?;
-        self.end_sockets_of(address, now);
+        let interface = self.routes.interface_of(address);
+        let interface = interface.ok_or(AddressError::NotOurs)?;
+        self.routes.addresses_mut(interface).remove(address)?;
+        self.end_sockets_of(interface, address, now);
+        let of = &mut self.interfaces[interface.index()];
         if cfg!(feature = "ipv6")
-            && !self.autoconfiguration.is_on()
-            && let Some(left) = self.routes.addresses_mut().remove_lone_link_local()
+            && !of.autoconfiguration.is_on()
+            && let Some(left) = self
+                .routes
+                .addresses_mut(interface)
+                .remove_lone_link_local()
         {
-            self.end_sockets_of(left, now);
+            self.end_sockets_of(interface, left, now);
         }
-        let addresses = self.routes.addresses();
-        self.autoconfiguration.on_removed(address, addresses, now);
+        let addresses = self.routes.addresses(interface);
+        let of = &mut self.interfaces[interface.index()];
+        of.autoconfiguration.on_removed(address, addresses, now);
         Ok(())
     }
 
-    fn end_sockets_of(&mut self, address: IpAddr, now: Instant) {
+    fn end_sockets_of(&mut self, interface: InterfaceId, address: IpAddr, now: Instant) {
         let (tcp, mut host) = self.tcp_and_host(now);
         tcp.forget_address(address, &mut host);
         let events = &mut self.events;
         let ended = |id: crate::udp::UdpId| events.udp(id.index());
         self.udp.forget_address(address, &mut self.pool, ended);
-        self.neighbours.forget_address(address);
+        let of = &mut self.interfaces[interface.index()];
+        of.neighbours.forget_address(address);
     }
 }

@@ -76,10 +76,11 @@ impl Stack {
             from: tuple.remote(),
             to: tuple.local(),
             third_word: irs.0,
-            station: Some(station),
+            station: Some(station.mac),
         };
         if let Some(code) = unreachable_code(refusal).filter(|_| refusal != Refusal::Port) {
-            self.errors
+            self.interfaces[station.interface.index()]
+                .errors
                 .report_refused(&packet, code, now, &mut self.counters);
         }
         Ok(())
@@ -97,8 +98,13 @@ impl Stack {
             station: None,
         };
         if let Some(code) = unreachable_code(refusal) {
-            self.errors
-                .report_refused(&packet, code, now, &mut self.counters);
+            let interface = self.routes.interface_between(to.ip(), from.ip());
+            self.interfaces[interface.index()].errors.report_refused(
+                &packet,
+                code,
+                now,
+                &mut self.counters,
+            );
         }
     }
 }

@@ -4,15 +4,17 @@
 //! the next [`transmit`](Stack::transmit). A full or an empty buffer is an
 //! outcome, not an error.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Connection, Env, Info, Read, Ready, SettingError, SocketOption, Tuning};
 
-use super::{ConnectOptions, ConnectionId, ListenOptions, ListenerId, Stack};
+use super::{ConnectOptions, ConnectionId, ListenOptions, ListenerId, Stack, mss_limit};
 use crate::{
     describe::Description,
     error::{OpenError, TcpError},
+    interface::InterfaceId,
+    ip::Route,
     tcp::{Attachment, ConnectionSlot},
 };
 
@@ -124,15 +126,14 @@ impl Stack {
         if remote.port() == 0 {
             return Err(OpenError::NoPort);
         }
-        let source = self.routes.source(remote.ip());
-        let (Some(source), true) = (source, self.is_reachable(remote.ip())) else {
-            return Err(OpenError::NoRoute);
-        };
+        let (interface, source) = self.source_for(asked, remote.ip())?;
         let port = local.map_or(0, |local| local.port());
         let local = asked.unwrap_or(SocketAddr::new(source, port));
-        let (tuning, mss_limit) = (self.tuning(options.tuning)?, self.mss_limit(remote.ip()));
+        let sender = &self.interfaces[interface.index()].sender;
+        let mss_limit = mss_limit(sender, remote.ip()).min(u16::MAX - 60);
+        let tuning = self.tuning(options.tuning)?;
         let (tcp, mut host) = self.tcp_and_host(now);
-        let index = tcp.connect(local, remote, tuning, mss_limit, &mut host)?;
+        let index = tcp.connect((local, remote), interface, tuning, mss_limit, &mut host)?;
         Ok(ConnectionId(tcp.key(index)))
     }
 
@@ -382,8 +383,28 @@ impl Stack {
         Ok(())
     }
 
+    /// Returns the interface and the source address of a connection to `remote`; `asked` is the
+    /// address that the application asked for. `remote` must be the address of one other host.
+    fn source_for(
+        &self,
+        asked: Option<SocketAddr>,
+        remote: IpAddr,
+    ) -> Result<(InterfaceId, IpAddr), OpenError> {
+        let interface = match asked {
+            Some(local) => self.routes.interface_between(local.ip(), remote),
+            None => self.routes.interface_to(remote),
+        };
+        let source = self.routes.source_on(interface, remote);
+        match self.routes.lookup_on(interface, remote) {
+            Some(Route::Neighbour(_)) => source
+                .map(|source| (interface, source))
+                .ok_or(OpenError::NoRoute),
+            Some(Route::Broadcast | Route::Multicast(_)) | None => Err(OpenError::NoRoute),
+        }
+    }
+
     fn check_ours(&self, local: SocketAddr) -> Result<(), OpenError> {
-        if self.routes.addresses().can_bind(local.ip()) {
+        if self.routes.can_bind(local.ip()) {
             Ok(())
         } else {
             Err(OpenError::AddressNotOurs)

@@ -20,7 +20,7 @@ impl Stack {
     /// [`NoFreePort`](UdpError::NoFreePort) or
     /// [`TooManySockets`](UdpError::TooManySockets).
     pub fn udp_bind(&mut self, local: SocketAddr) -> Result<UdpId, UdpError> {
-        self.udp.bind(local, self.routes.addresses())
+        self.udp.bind(local, &self.routes)
     }
 
     /// Opens a socket that receives the datagrams to `ip` for which no other socket is bound,
@@ -33,7 +33,7 @@ impl Stack {
     /// Returns [`UdpError::AddressNotOurs`], [`AddressInUse`](UdpError::AddressInUse) or
     /// [`TooManySockets`](UdpError::TooManySockets).
     pub fn udp_bind_all_ports(&mut self, ip: IpAddr) -> Result<UdpId, UdpError> {
-        self.udp.bind_all_ports(ip, self.routes.addresses())
+        self.udp.bind_all_ports(ip, &self.routes)
     }
 
     /// Queues a datagram for `to`. Returns false, and queues nothing, if the send queue

@@ -5,7 +5,7 @@
 //! nothing.
 
 use fullpipe_tcp::{ActiveOpen, Connection, HalfOpen, IcmpError, Segment, SeqNum, Tuning};
-use fullpipe_wire::{MacAddress, TcpFlags, TcpHeader, WireError, tcp::verify_checksum};
+use fullpipe_wire::{TcpFlags, TcpHeader, WireError, tcp::verify_checksum};
 
 use super::{
     Attachment, ConnectionSlot, FourTuple, HostContext, Owner, TcpLayer,
@@ -19,7 +19,9 @@ use crate::{
     counters::Discard,
     device::RxMeta,
     icmp::{IcmpEvent, PathError},
+    interface::InterfaceId,
     ip::Packet,
+    link::Station,
     slab::Key,
 };
 
@@ -28,8 +30,8 @@ use crate::{
 pub(crate) struct SegmentSender {
     /// Largest payload of one packet to this host if the header has no options, in bytes.
     pub(crate) mss_limit: u16,
-    /// Source MAC address of the segment's frame.
-    pub(crate) station: MacAddress,
+    /// Station that sent the segment's frame.
+    pub(crate) station: Station,
 }
 
 /// The sender of a segment whose four-tuple has no owner.
@@ -277,8 +279,9 @@ impl TcpLayer {
         // send time.
         let mut unstamped = *segment;
         unstamped.options.timestamps = None;
-        let connection =
-            self.open_accepted((tuple, hash), listener, &half_open, &unstamped, host)?;
+        let interface = sender.station.interface;
+        let at = (tuple, hash, interface);
+        let connection = self.open_accepted(at, listener, &half_open, &unstamped, host)?;
         host.counters.mib.tcp_syncookies_recv += 1;
         self.deliver_first(connection, segment, host);
         Ok(())
@@ -437,6 +440,7 @@ impl TcpLayer {
             half_open,
             listener,
             hash,
+            station,
             ..
         } = self.syn_cache.at(index);
         if self.listeners.get(listener).is_none() {
@@ -447,7 +451,8 @@ impl TcpLayer {
         // Free the memory that the handshake reserved for the window, because the connection
         // reserves its own.
         self.forget_handshake(index, host);
-        let connection = self.open_accepted((tuple, hash), listener, &half_open, segment, host)?;
+        let at = (tuple, hash, station.interface);
+        let connection = self.open_accepted(at, listener, &half_open, segment, host)?;
         self.deliver_first(connection, segment, host);
         Ok(())
     }
@@ -467,10 +472,11 @@ impl TcpLayer {
     }
 
     /// Opens the connection whose handshake `ack` completes, and adds it to the
-    /// backlog of `listener`. The caller has checked that there is room.
+    /// backlog of `listener`. The caller has checked that there is room. The connection sends by
+    /// the interface that received the handshake.
     fn open_accepted(
         &mut self,
-        (tuple, hash): (FourTuple, u32),
+        (tuple, hash, interface): (FourTuple, u32, InterfaceId),
         listener: Key,
         half_open: &HalfOpen,
         ack: &Segment<'_>,
@@ -486,6 +492,7 @@ impl TcpLayer {
             tuple,
             hash,
             attachment: Attachment::Backlog,
+            interface,
             in_device: 0,
             in_demux: true,
             connection,

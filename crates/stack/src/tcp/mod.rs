@@ -40,6 +40,7 @@ pub(crate) use host_state::HostContext;
 use crate::{
     config::{Config, SynCookieUse},
     hash_index::HashIndex,
+    interface::InterfaceId,
     secret::Secret,
     slab::{Key, Slab},
     source_limit::{Rates, SourceLimit},
@@ -80,6 +81,8 @@ pub(crate) struct ConnectionSlot {
     hash: u32,
     /// The connection's user.
     pub(crate) attachment: Attachment,
+    /// The interface by which the connection sends.
+    pub(crate) interface: InterfaceId,
     /// Bytes handed to the device and not yet completed, for a device that
     /// reports completions.
     pub(crate) in_device: u32,
@@ -147,9 +150,9 @@ pub(crate) struct TcpLayer {
     backlog: u32,
     /// Time that the application has to decide about a SYN.
     request_timeout: Duration,
-    /// Peer of a connection that had R1 timeouts in a row (knob `tcp.retries1`). The stack then
-    /// probes the next hop to this peer.
-    pub(crate) negative_advice: Option<IpAddr>,
+    /// Interface and peer of a connection that had R1 timeouts in a row (knob `tcp.retries1`). The
+    /// stack then probes the next hop to this peer.
+    pub(crate) negative_advice: Option<(InterfaceId, IpAddr)>,
 }
 
 impl TcpLayer {
@@ -207,6 +210,13 @@ impl TcpLayer {
             request_timeout: sizes.request_timeout,
             negative_advice: None,
         }
+    }
+
+    /// Adds the queues of one more interface.
+    pub(crate) fn add_interface(&mut self) {
+        self.transmit_queue.add_interface();
+        self.syn_cache.add_interface();
+        self.time_waits.add_interface();
     }
 
     /// Returns the heap memory of each part, in bytes.
@@ -364,7 +374,7 @@ impl TcpLayer {
         let timer = self.numbers.encode(Owner::Connection(index));
         self.timers.set(timer, connection.next_timeout());
         if wants_output {
-            self.transmit_queue.enqueue(index);
+            self.transmit_queue.enqueue(slot.interface, index);
         }
         match state {
             TcpState::Closed => self.end(index, host),
@@ -423,7 +433,8 @@ impl TcpLayer {
         slot.in_demux = false;
         let until = wait.until;
         let hash = slot.hash;
-        let entry = Owner::TimeWait(self.time_waits.add(slot.tuple, hash, wait));
+        let (at, interface) = ((slot.tuple, hash), slot.interface);
+        let entry = Owner::TimeWait(self.time_waits.add(at, interface, wait));
         let from = self.numbers.encode(Owner::Connection(index));
         self.demux.replace(hash, from, self.numbers.encode(entry));
         self.set_timer(entry, Some(until));
@@ -542,7 +553,7 @@ impl TcpLayer {
         let slot = self.slots.at(index);
         let doubts = slot.is_some_and(|slot| slot.connection.doubts_path(&self.host_state.config));
         if doubts {
-            self.negative_advice = slot.map(|slot| slot.tuple.remote().ip());
+            self.negative_advice = slot.map(|slot| (slot.interface, slot.tuple.remote_ip));
         }
     }
 
@@ -572,17 +583,21 @@ impl TcpLayer {
         self.slots.key(index)
     }
 
-    /// Returns true if a SYN-ACK is due.
-    pub(crate) fn has_syn_ack(&self) -> bool {
-        self.syn_cache.first_due().is_some() || !self.cookies.is_empty()
+    /// Returns true if a SYN-ACK is due at `interface`.
+    pub(crate) fn has_syn_ack(&self, interface: InterfaceId) -> bool {
+        self.syn_cache.first_due(interface).is_some() || self.cookies.has_for(interface)
     }
 
-    /// Removes and returns the SYN-ACK to be sent next, or the reset with which the application
+    /// Removes and returns the SYN-ACK to be sent next by `interface`, or the reset with which the application
     /// refuses a SYN. If the handshake has an entry (the SYN-ACK carries no cookie), its timer
     /// starts even if the SYN-ACK cannot be sent.
-    pub(crate) fn take_syn_ack(&mut self, host: &mut HostContext<'_>) -> Option<Answer> {
-        let Some(index) = self.syn_cache.first_due() else {
-            return self.cookies.pop();
+    pub(crate) fn take_syn_ack(
+        &mut self,
+        interface: InterfaceId,
+        host: &mut HostContext<'_>,
+    ) -> Option<Answer> {
+        let Some(index) = self.syn_cache.first_due(interface) else {
+            return self.cookies.take(interface);
         };
         let now = host.now;
         let handshake = self.syn_cache.at_mut(index);
@@ -606,14 +621,18 @@ impl TcpLayer {
         Some(due)
     }
 
-    /// Returns true if an ACK is due from TIME-WAIT.
-    pub(crate) fn has_wait_ack(&self) -> bool {
-        self.time_waits.first_due().is_some()
+    /// Returns true if an ACK is due from TIME-WAIT at `interface`.
+    pub(crate) fn has_wait_ack(&self, interface: InterfaceId) -> bool {
+        self.time_waits.first_due(interface).is_some()
     }
 
-    /// Returns the next ACK due from TIME-WAIT, with its entry and addresses.
-    pub(crate) fn first_wait_ack(&self, now: Instant) -> Option<(u32, FourTuple, SegmentOut)> {
-        let index = self.time_waits.first_due()?;
+    /// Returns the next ACK due from TIME-WAIT at `interface`, with its entry and addresses.
+    pub(crate) fn first_wait_ack(
+        &self,
+        interface: InterfaceId,
+        now: Instant,
+    ) -> Option<(u32, FourTuple, SegmentOut)> {
+        let index = self.time_waits.first_due(interface)?;
         let entry = self.time_waits.at(index);
         Some((index, entry.tuple, entry.acknowledgment(now)))
     }
@@ -623,14 +642,17 @@ impl TcpLayer {
         self.time_waits.answered(index);
     }
 
-    /// Returns true if a segment may be due.
-    pub(crate) fn has_work(&self) -> bool {
-        self.has_ready() || !self.resets.is_empty() || self.has_syn_ack() || self.has_wait_ack()
+    /// Returns true if a segment may be due at `interface`.
+    pub(crate) fn has_output(&self, interface: InterfaceId) -> bool {
+        self.has_ready(interface)
+            || self.resets.has_for(interface)
+            || self.has_syn_ack(interface)
+            || self.has_wait_ack(interface)
     }
 
-    /// Returns true if a connection may have a segment to send.
-    pub(crate) fn has_ready(&self) -> bool {
-        self.transmit_queue.first().is_some()
+    /// Returns true if a connection of `interface` may have a segment to send.
+    pub(crate) fn has_ready(&self, interface: InterfaceId) -> bool {
+        self.transmit_queue.first(interface).is_some()
     }
 
     /// Returns the number of orphans: connections that the application has closed and that finish

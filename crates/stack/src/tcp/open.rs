@@ -10,7 +10,7 @@ use fullpipe_tcp::{ActiveOpen, Connection, Tuning};
 use super::{
     Attachment, ConnectionSlot, FourTuple, HostContext, Owner, TcpLayer, listener::ListeningSocket,
 };
-use crate::{error::OpenError, slab::Key, stack::ListenOptions};
+use crate::{error::OpenError, interface::InterfaceId, slab::Key, stack::ListenOptions};
 
 impl TcpLayer {
     /// Opens a listener at `local`, which is an address of this host.
@@ -65,12 +65,12 @@ impl TcpLayer {
         Some(connection)
     }
 
-    /// Opens a connection from `local` to `remote`. If every slot is in use an orphan may be
+    /// Opens a connection from `local` to `remote`, which sends by `interface`. If every slot is in use an orphan may be
     /// aborted, so that a later attempt finds room. Local port 0 stands for an ephemeral port.
     pub(crate) fn connect(
         &mut self,
-        local: SocketAddr,
-        remote: SocketAddr,
+        (local, remote): (SocketAddr, SocketAddr),
+        interface: InterfaceId,
         tuning: Tuning,
         mss_limit: u16,
         host: &mut HostContext<'_>,
@@ -102,6 +102,7 @@ impl TcpLayer {
             tuple,
             hash,
             attachment: Attachment::Application,
+            interface,
             in_device: 0,
             in_demux: true,
             connection,

@@ -4,10 +4,9 @@
 //! file returns them to the application and carries out the application's decisions.
 
 use fullpipe_tcp::SeqNum;
-use fullpipe_wire::MacAddress;
 
 use super::{Decision, FourTuple, HostContext, TcpLayer};
-use crate::slab::Key;
+use crate::{link::Station, slab::Key};
 
 impl TcpLayer {
     /// Removes and returns the oldest request of `listener` that the application has not taken.
@@ -31,14 +30,14 @@ impl TcpLayer {
 
     /// Carries out the decision about the SYN `key`: makes the answer due. If `decision` is
     /// [`Decision::Pending`] (refused without a TCP segment) or the listener is closed, forgets the
-    /// SYN. Returns the tuple, the sequence number of the SYN and the MAC address of its sender;
+    /// SYN. Returns the tuple, the sequence number of the SYN and its sender;
     /// `None` if the request has ended or the listener is closed.
     pub(crate) fn decide(
         &mut self,
         key: Key,
         decision: Decision,
         host: &mut HostContext<'_>,
-    ) -> Option<(FourTuple, SeqNum, MacAddress)> {
+    ) -> Option<(FourTuple, SeqNum, Station)> {
         let handshake = self.syn_cache.pending(key)?;
         let request = (handshake.tuple, handshake.half_open.irs, handshake.station);
         let listens = self.listeners.get(handshake.listener).is_some();

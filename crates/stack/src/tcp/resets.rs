@@ -9,10 +9,9 @@ use core::net::IpAddr;
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SegmentOut};
-use fullpipe_wire::MacAddress;
 
 use super::four_tuple::FourTuple;
-use crate::source_limit::SourceLimit;
+use crate::{interface::InterfaceId, link::Station, source_limit::SourceLimit};
 
 #[cfg(test)]
 mod tests;
@@ -24,8 +23,8 @@ pub(crate) struct Answer {
     pub(crate) tuple: FourTuple,
     /// The segment.
     pub(crate) segment: SegmentOut,
-    /// Source MAC address of the answered segment's frame.
-    pub(crate) station: MacAddress,
+    /// Station that sent the answered segment's frame.
+    pub(crate) station: Station,
 }
 
 /// The reason that a segment without a connection gets no reset.
@@ -69,7 +68,7 @@ impl Resets {
         &mut self,
         tuple: FourTuple,
         segment: &Segment<'_>,
-        station: MacAddress,
+        station: Station,
         now: Instant,
     ) -> Result<(), NoReset> {
         let segment = SegmentOut::reset_for(segment).ok_or(NoReset::IsReset)?;
@@ -98,18 +97,27 @@ impl Resets {
         self.queue.retain(|answer| answer.tuple.local_ip != ip);
     }
 
-    /// Returns the first answer.
-    pub(crate) fn first(&self) -> Option<&Answer> {
-        self.queue.front()
+    /// Removes and returns the first answer that leaves by `interface`.
+    pub(crate) fn take(&mut self, interface: InterfaceId) -> Option<Answer> {
+        take_answer(&mut self.queue, interface)
     }
 
-    /// Removes the first answer, which was sent or dropped.
-    pub(crate) fn pop(&mut self) {
-        self.queue.pop_front();
+    /// Returns true if an answer waits that leaves by `interface`.
+    pub(crate) fn has_for(&self, interface: InterfaceId) -> bool {
+        has_answer(&self.queue, interface)
     }
+}
 
-    /// Returns true if no answer waits.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
-    }
+/// Removes and returns the first answer of `queue` that leaves by `interface`. The search skips the
+/// answers of other interfaces, whose number the size of the queue bounds.
+pub(super) fn take_answer(queue: &mut VecDeque<Answer>, interface: InterfaceId) -> Option<Answer> {
+    let mut answers = queue.iter();
+    let place = answers.position(|answer| answer.station.interface == interface)?;
+    queue.remove(place)
+}
+
+/// Returns true if an answer of `queue` leaves by `interface`.
+pub(super) fn has_answer(queue: &VecDeque<Answer>, interface: InterfaceId) -> bool {
+    let mut answers = queue.iter();
+    answers.any(|answer| answer.station.interface == interface)
 }

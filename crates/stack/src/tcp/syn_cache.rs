@@ -10,11 +10,13 @@ use core::net::IpAddr;
 
 use fullpipe_pool::{Duration, Instant, Pool};
 use fullpipe_tcp::{HalfOpen, Segment, TcpConfig};
-use fullpipe_wire::{MacAddress, TcpFlags};
+use fullpipe_wire::TcpFlags;
 
 use super::four_tuple::FourTuple;
 use crate::{
     config::FEWEST_WINDOW_BLOCKS,
+    interface::InterfaceId,
+    link::Station,
     queues::Queues,
     slab::{Key, Slab},
     sources::SourceCounts,
@@ -22,10 +24,6 @@ use crate::{
 
 #[cfg(test)]
 mod tests;
-
-/// Index of the queue of entries whose SYN-ACK or reset is due. The queue `DUE` + 1 + *n* has the
-/// entries that the application of listener number *n* has not taken yet.
-const DUE: u32 = 0;
 
 /// Largest timeout count while the peer answers but there is no room for its connection. This
 /// bound keeps the interval between SYN-ACKs at a few seconds.
@@ -49,8 +47,8 @@ pub(crate) struct Handshake {
     pub(crate) tuple: FourTuple,
     /// State derived from the SYN.
     pub(crate) half_open: HalfOpen,
-    /// Source MAC address of the SYN's frame.
-    pub(crate) station: MacAddress,
+    /// Station that sent the SYN's frame.
+    pub(crate) station: Station,
     /// Listener of the handshake, which may be closed by now.
     pub(crate) listener: Key,
     /// The tuple's hash.
@@ -84,7 +82,11 @@ pub(crate) enum HandshakeAction {
 #[derive(Debug)]
 pub(crate) struct SynCache {
     entries: Slab<Handshake>,
+    /// Queue *n* has the entries that the application of listener number *n* has not taken yet. The
+    /// next queues, one for each interface, have the entries whose SYN-ACK or reset is due.
     due: Queues,
+    /// Number of listeners.
+    listeners: u32,
     /// Blocks set aside for advertised windows.
     set_aside: u32,
     /// Largest number of blocks that may be set aside.
@@ -108,8 +110,19 @@ impl SynCache {
             most_set_aside,
             sources,
             entries: Slab::new(most),
-            due: Queues::new(1 + listeners, most),
+            due: Queues::new(listeners + 1, most),
+            listeners,
         }
+    }
+
+    /// Adds the queue of one more interface.
+    pub(crate) fn add_interface(&mut self) {
+        self.due.add_queues(1);
+    }
+
+    /// Returns the queue of entries whose answer is due at `interface`.
+    fn due_at(&self, interface: InterfaceId) -> u32 {
+        self.listeners + u32::from(interface.0)
     }
 
     /// Returns the heap memory in bytes.
@@ -144,8 +157,8 @@ impl SynCache {
         self.set_aside += blocks;
         self.sources.add(ip);
         let queue = match handshake.decision {
-            Decision::Accept | Decision::Reset => DUE,
-            Decision::Pending => DUE + 1 + handshake.listener.index,
+            Decision::Accept | Decision::Reset => self.due_at(handshake.station.interface),
+            Decision::Pending => handshake.listener.index,
         };
         let index = self.entries.insert(handshake).ok()?.index;
         self.due.join(queue, index);
@@ -166,7 +179,7 @@ impl SynCache {
     /// Removes and returns the oldest request of listener `listener` that the application has not
     /// taken: a handshake whose decision is pending.
     pub(crate) fn take_request(&mut self, listener: u32) -> Option<u32> {
-        self.due.take(DUE + 1 + listener)
+        self.due.take(listener)
     }
 
     /// Returns the key of handshake `index`.
@@ -183,7 +196,7 @@ impl SynCache {
     /// Makes the answer `decision` to the SYN of handshake `index` due.
     pub(crate) fn decide(&mut self, index: u32, decision: Decision) {
         self.entries[index].decision = decision;
-        self.due.join(DUE, index);
+        self.repeat(index);
     }
 
     /// Returns the handshake in slot `index`.
@@ -210,7 +223,8 @@ impl SynCache {
 
     /// Makes the SYN-ACK due again.
     pub(crate) fn repeat(&mut self, index: u32) {
-        self.due.join(DUE, index);
+        let queue = self.due_at(self.entries[index].station.interface);
+        self.due.join(queue, index);
     }
 
     /// Makes the SYN-ACK due again after a timeout; returns false after `tcp.synack_retries`
@@ -237,9 +251,9 @@ impl SynCache {
         now + backoff(self.entries[index].timeouts, config)
     }
 
-    /// Returns the handshake whose SYN-ACK or reset is due first.
-    pub(crate) fn first_due(&self) -> Option<u32> {
-        self.due.first(DUE)
+    /// Returns the handshake whose SYN-ACK or reset is due first at `interface`.
+    pub(crate) fn first_due(&self, interface: InterfaceId) -> Option<u32> {
+        self.due.first(self.due_at(interface))
     }
 
     /// Notes that the SYN-ACK or reset of handshake `index` was sent or dropped.

@@ -16,8 +16,14 @@ use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Segment, SeqNum};
 use fullpipe_wire::{TcpFlags, TcpOptions};
 
-use super::{four_tuple::FourTuple, resets::Answer};
-use crate::secret::{HashInput, Secret};
+use super::{
+    four_tuple::FourTuple,
+    resets::{Answer, has_answer, take_answer},
+};
+use crate::{
+    interface::InterfaceId,
+    secret::{HashInput, Secret},
+};
 
 #[cfg(test)]
 mod tests;
@@ -215,14 +221,14 @@ impl SynCookies {
         None
     }
 
-    /// Removes and returns the SYN-ACK to be sent next.
-    pub(crate) fn pop(&mut self) -> Option<Answer> {
-        self.queue.pop_front()
+    /// Removes and returns the SYN-ACK to be sent next by `interface`.
+    pub(crate) fn take(&mut self, interface: InterfaceId) -> Option<Answer> {
+        take_answer(&mut self.queue, interface)
     }
 
-    /// Returns true if no SYN-ACK waits.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+    /// Returns true if a SYN-ACK waits that leaves by `interface`.
+    pub(crate) fn has_for(&self, interface: InterfaceId) -> bool {
+        has_answer(&self.queue, interface)
     }
 
     fn hash(&self, tuple: &FourTuple, irs: SeqNum, period: u32) -> u32 {

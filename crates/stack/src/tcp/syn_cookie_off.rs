@@ -9,7 +9,7 @@ use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SeqNum};
 
 use super::{four_tuple::FourTuple, resets::Answer};
-use crate::secret::Secret;
+use crate::{interface::InterfaceId, secret::Secret};
 
 /// The contents of a SYN that a cookie can encode; empty in this build.
 #[derive(Clone, Copy, Debug)]
@@ -71,15 +71,15 @@ impl SynCookies {
     }
 
     /// Returns `None`.
-    pub(crate) const fn pop(&mut self) -> Option<Answer> {
+    pub(crate) const fn take(&mut self, _interface: InterfaceId) -> Option<Answer> {
         None
     }
 
     /// Does nothing.
     pub(crate) const fn forget_address(&mut self, _ip: IpAddr) {}
 
-    /// Returns true.
-    pub(crate) const fn is_empty(&self) -> bool {
-        true
+    /// Returns false.
+    pub(crate) const fn has_for(&self, _interface: InterfaceId) -> bool {
+        false
     }
 }

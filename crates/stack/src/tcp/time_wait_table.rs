@@ -11,12 +11,12 @@ use fullpipe_tcp::{Segment, SegmentOut, SeqNum, TcpConfig, TimeWait, options::Ti
 use fullpipe_wire::{TcpFlags, TcpOptions};
 
 use super::four_tuple::FourTuple;
-use crate::{queues::Queues, slab::Slab};
+use crate::{interface::InterfaceId, queues::Queues, slab::Slab};
 
 #[cfg(test)]
 mod tests;
 
-/// Index of the only queue of `by_age` and of `due`.
+/// Index of the only queue of `by_age`.
 const ONLY: u32 = 0;
 
 /// A connection in TIME-WAIT.
@@ -28,6 +28,8 @@ pub(crate) struct TimeWaitEntry {
     pub(crate) hash: u32,
     /// Sequence numbers and timestamps at the end of the connection.
     pub(crate) wait: TimeWait,
+    /// Interface of the connection.
+    pub(crate) interface: InterfaceId,
     /// Earliest time of the next challenge ACK. RFC 5961 §7.
     challenge_after: Instant,
 }
@@ -51,7 +53,7 @@ pub(crate) struct TimeWaitTable {
     entries: Slab<TimeWaitEntry>,
     /// Entries, oldest first.
     by_age: Queues,
-    /// Entries whose ACK is due.
+    /// Entries whose ACK is due: a queue for each interface.
     due: Queues,
 }
 
@@ -63,6 +65,11 @@ impl TimeWaitTable {
             by_age: Queues::new(1, most),
             due: Queues::new(1, most),
         }
+    }
+
+    /// Adds the queue of one more interface.
+    pub(crate) fn add_interface(&mut self) {
+        self.due.add_queues(1);
     }
 
     /// Returns the heap memory in bytes.
@@ -88,11 +95,17 @@ impl TimeWaitTable {
     ///
     /// # Panics
     /// Panics if the table is full; the caller must have removed the oldest entry.
-    pub(crate) fn add(&mut self, tuple: FourTuple, hash: u32, wait: TimeWait) -> u32 {
+    pub(crate) fn add(
+        &mut self,
+        (tuple, hash): (FourTuple, u32),
+        interface: InterfaceId,
+        wait: TimeWait,
+    ) -> u32 {
         let entry = TimeWaitEntry {
             tuple,
             hash,
             wait,
+            interface,
             challenge_after: Instant::ZERO,
         };
         let key = self.entries.insert(entry).expect("room was made");
@@ -140,11 +153,11 @@ impl TimeWaitTable {
                 entry.wait.until = now + config.time_wait;
                 self.by_age.leave(index);
                 self.by_age.join(ONLY, index);
-                self.due.join(ONLY, index);
+                self.acknowledge(index);
             }
             TimeWaitAction::Acknowledge if now >= entry.challenge_after => {
                 entry.challenge_after = now + config.challenge_ack_interval;
-                self.due.join(ONLY, index);
+                self.acknowledge(index);
             }
             TimeWaitAction::Acknowledge | TimeWaitAction::Reuse | TimeWaitAction::Ignore => {}
         }
@@ -153,12 +166,13 @@ impl TimeWaitTable {
 
     /// Makes an ACK of the entry in slot `index` due.
     pub(crate) fn acknowledge(&mut self, index: u32) {
-        self.due.join(ONLY, index);
+        let interface = self.entries[index].interface;
+        self.due.join(interface.0.into(), index);
     }
 
-    /// Returns the entry whose ACK is due first.
-    pub(crate) fn first_due(&self) -> Option<u32> {
-        self.due.first(ONLY)
+    /// Returns the entry whose ACK is due first at `interface`.
+    pub(crate) fn first_due(&self, interface: InterfaceId) -> Option<u32> {
+        self.due.first(interface.0.into())
     }
 
     /// Notes that the ACK of entry `index` was sent or dropped.

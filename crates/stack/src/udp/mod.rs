@@ -24,13 +24,12 @@ use crate::{
     config::Config,
     counters::{Counters, Discard},
     icmp::{IcmpEvent, PathError},
-    ip::{Addresses, BuiltPacket, DatagramHeader, IpSender, Packet, Routes, SendQueue},
+    interface::InterfaceId,
+    ip::{BuiltPacket, DatagramHeader, IpSender, Packet, Routes, SendQueue},
     queues::Queues,
     slab::{Key, Slab},
 };
 
-/// Index of the queue of sockets with datagrams to send.
-const SENDING: u32 = 0;
 /// Local port that marks a socket as bound to every port. Port 0 is free for this purpose, because
 /// no datagram is sent from or to it.
 const EVERY_PORT: u16 = 0;
@@ -151,6 +150,8 @@ pub(crate) struct UdpSockets {
     buffers: Box<[SocketQueues]>,
     /// First socket of each bucket of ports. The number of buckets is a power of two.
     buckets: Box<[u32]>,
+    /// Sockets with datagrams to send: a queue for each interface, with the sockets whose first
+    /// datagram leaves by that interface.
     sending: Queues,
     ephemeral: (u16, u16),
     longest: usize,
@@ -196,12 +197,13 @@ impl UdpSockets {
             + self.sending.heap_bytes()
     }
 
+    /// Adds the queue of one more interface.
+    pub(crate) fn add_interface(&mut self) {
+        self.sending.add_queues(1);
+    }
+
     /// Opens a socket; see [`Stack::udp_bind`](crate::Stack::udp_bind).
-    pub(crate) fn bind(
-        &mut self,
-        local: SocketAddr,
-        addresses: &Addresses,
-    ) -> Result<UdpId, UdpError> {
+    pub(crate) fn bind(&mut self, local: SocketAddr, routes: &Routes) -> Result<UdpId, UdpError> {
         let local = match local.port() {
             0 => {
                 let port = self.free_port(local.ip()).ok_or(UdpError::NoFreePort);
@@ -209,7 +211,7 @@ impl UdpSockets {
             }
             _ => local,
         };
-        self.open_at(local, addresses)
+        self.open_at(local, routes)
     }
 
     /// Opens a socket at every port of `ip`; see
@@ -217,13 +219,13 @@ impl UdpSockets {
     pub(crate) fn bind_all_ports(
         &mut self,
         ip: IpAddr,
-        addresses: &Addresses,
+        routes: &Routes,
     ) -> Result<UdpId, UdpError> {
-        self.open_at(SocketAddr::new(ip, EVERY_PORT), addresses)
+        self.open_at(SocketAddr::new(ip, EVERY_PORT), routes)
     }
 
-    fn open_at(&mut self, local: SocketAddr, addresses: &Addresses) -> Result<UdpId, UdpError> {
-        if !local.ip().is_unspecified() && !addresses.can_bind(local.ip()) {
+    fn open_at(&mut self, local: SocketAddr, routes: &Routes) -> Result<UdpId, UdpError> {
+        if !local.ip().is_unspecified() && !routes.can_bind(local.ip()) {
             return Err(UdpError::AddressNotOurs);
         }
         if self.sockets.is_full() {
@@ -299,13 +301,16 @@ impl UdpSockets {
         }
         let from = match &from {
             None if socket.local.port() != EVERY_PORT => &socket.local,
-            from => checked_source(from.as_ref(), &socket.local, routes.addresses())?,
+            from => checked_source(from.as_ref(), &socket.local, routes)?,
         };
         let src_port = from.port();
-        let src = match from.ip() {
-            ip if ip.is_unspecified() => routes.source(to.ip()),
-            ip if ip.is_ipv4() == to.is_ipv4() => Some(ip),
-            _ => None,
+        let (interface, src) = match from.ip() {
+            ip if ip.is_unspecified() => {
+                let interface = routes.interface_to(to.ip());
+                (interface, routes.source_on(interface, to.ip()))
+            }
+            ip if ip.is_ipv4() == to.is_ipv4() => (routes.interface_between(ip, to.ip()), Some(ip)),
+            _ => (InterfaceId::FIRST, None),
         };
         let src = src.ok_or(UdpError::BadDestination)?;
         if payload.len() > self.longest {
@@ -316,10 +321,12 @@ impl UdpSockets {
             dst_port: to.port(),
         };
         let send = &mut self.buffers[id.0.index as usize].send;
-        let taken = send.push(src, to.ip(), None, header, payload, pool);
-        if taken {
-            self.sending.join(SENDING, id.0.index);
-        } else {
+        let was_empty = send.is_empty();
+        let taken = send.push((src, to.ip()), (interface, None), header, payload, pool);
+        if taken && was_empty {
+            self.sending.join(interface.0.into(), id.0.index);
+        }
+        if !taken {
             counters.mib.udp_sndbuf_errors += 1;
         }
         Ok(taken)
@@ -464,22 +471,24 @@ impl UdpSockets {
         Some(UdpId(self.sockets.key(index)))
     }
 
-    /// Returns true if a datagram waits to be sent.
-    pub(crate) fn wants_output(&self) -> bool {
-        !self.sending.is_empty(SENDING)
+    /// Returns true if a datagram waits to be sent by `interface`.
+    pub(crate) fn wants_output(&self, interface: InterfaceId) -> bool {
+        !self.sending.is_empty(interface.0.into())
     }
 
-    /// Writes the next packet to the start of `packet`, which is at least as long as the device's
-    /// MTU. Sockets take turns datagram by datagram. Returns the packet, and the id of its socket
+    /// Writes the next packet of `interface` to the start of `packet`, which is at least as long as
+    /// the device's MTU. Sockets take turns datagram by datagram. Returns the packet, and the id of its socket
     /// if that socket is open and its queue has room again.
     pub(crate) fn poll_datagram(
         &mut self,
+        interface: InterfaceId,
         sender: &mut IpSender,
         pool: &mut Pool,
         packet: &mut [u8],
         counters: &mut Counters,
     ) -> Option<(BuiltPacket, Option<UdpId>)> {
-        let index = self.sending.first(SENDING)?;
+        let sending = interface.0.into();
+        let index = self.sending.first(sending)?;
         let queue = &mut self.buffers[index as usize].send;
         let built = queue
             .poll_packet(sender, pool, packet, counters)
@@ -487,11 +496,13 @@ impl UdpSockets {
         if queue.is_fragmenting() {
             return Some((built, None));
         }
-        let emptied = queue.is_empty();
+        let next = queue.first_interface();
+        let emptied = next.is_none();
         counters.mib.udp_out_datagrams += 1;
-        match emptied {
-            true => self.sending.leave(index),
-            false => self.sending.rotate(SENDING, index),
+        match next {
+            None => self.sending.leave(index),
+            Some(next) if next == interface => self.sending.rotate(sending, index),
+            Some(next) => _ = self.sending.join(next.0.into(), index),
         }
         let closing = self.sockets[index].closing;
         if closing && emptied {
@@ -612,12 +623,12 @@ fn receives(local: &SocketAddr, ip: IpAddr) -> bool {
 fn checked_source<'a>(
     from: Option<&'a SocketAddr>,
     local: &SocketAddr,
-    addresses: &Addresses,
+    routes: &Routes,
 ) -> Result<&'a SocketAddr, UdpError> {
     let from = from.ok_or(UdpError::BadSource)?;
     let is_port = from.port() != EVERY_PORT && [EVERY_PORT, from.port()].contains(&local.port());
     let is_address = from.ip() == local.ip() || local.ip().is_unspecified();
-    let is_ours = from.ip().is_unspecified() || addresses.can_bind(from.ip());
+    let is_ours = from.ip().is_unspecified() || routes.can_bind(from.ip());
     match is_port && is_address && is_ours {
         true => Ok(from),
         false => Err(UdpError::BadSource),

@@ -52,8 +52,7 @@ impl Host {
     }
 
     fn bind(&mut self, local: &str) -> Result<UdpId, UdpError> {
-        self.udp
-            .bind(local.parse().unwrap(), self.routes.addresses())
+        self.udp.bind(local.parse().unwrap(), &self.routes)
     }
 
     fn send(&mut self, id: UdpId, to: &str, payload: &[u8]) -> Result<bool, UdpError> {
@@ -82,7 +81,8 @@ impl Host {
             sender,
             ..
         } = self;
-        let (built, id) = udp.poll_datagram(sender, pool, &mut packet, counters)?;
+        let (built, id) =
+            udp.poll_datagram(InterfaceId::FIRST, sender, pool, &mut packet, counters)?;
         Some((packet[..built.len].to_vec(), id))
     }
 
@@ -96,9 +96,9 @@ impl Host {
         } = self;
         let now = fullpipe_pool::Instant::ZERO;
         let packet = receiver.on_packet(
-            routes.addresses(),
+            routes.addresses(InterfaceId::FIRST),
             bytes,
-            (fullpipe_wire::MacAddress::UNSPECIFIED, false),
+            (crate::link::Station::UNSPECIFIED, false),
             pool,
             now,
             counters,
@@ -131,7 +131,7 @@ fn packet(payload: &[u8]) -> Packet<'_> {
     Packet {
         header: IpHeader::V4(header),
         broadcast: false,
-        station: fullpipe_wire::MacAddress::UNSPECIFIED,
+        station: crate::link::Station::UNSPECIFIED,
         payload,
     }
 }
@@ -409,7 +409,7 @@ fn a_closed_socket_still_sends_its_queue() {
     assert_eq!(host.bind("0.0.0.0:7"), Err(UdpError::TooManySockets));
     let (bytes, id) = host.poll().unwrap();
     assert_eq!((&bytes[28..], id), (&b"last words"[..], None));
-    assert!(!host.udp.wants_output());
+    assert!(!host.udp.wants_output(InterfaceId::FIRST));
     host.bind("0.0.0.0:7").unwrap();
     assert_eq!(host.pool.free_blocks(), host.pool.block_count());
 }

@@ -188,13 +188,10 @@ impl Lonely {
     }
 
     pub fn v6(&self) -> impl Iterator<Item = Ipv6Addr> {
-        self.stack
-            .addresses()
-            .iter()
-            .filter_map(|own| match own.address {
-                IpAddr::V6(ip) => Some(ip),
-                IpAddr::V4(_) => None,
-            })
+        self.stack.addresses().filter_map(|own| match own.address {
+            IpAddr::V6(ip) => Some(ip),
+            IpAddr::V4(_) => None,
+        })
     }
 
     pub fn of_kind(&self, kind: u8) -> Vec<&Sent> {
@@ -206,7 +203,8 @@ impl Lonely {
     }
 
     pub fn hop(&self, dst: Ipv6Addr) -> Option<Route> {
-        self.stack.routes().lookup(dst.into())
+        let found = self.stack.routes().lookup(dst.into());
+        found.map(|(_, route)| route)
     }
 
     /// Another host claims `target`.

@@ -94,6 +94,7 @@ impl Device for Port {
         let meta = RxMeta {
             checksum_verified: self.capabilities.checksum_tx,
             merged: 0,
+            ..RxMeta::default()
         };
         Some(Received {
             frame: &frame[..*len],

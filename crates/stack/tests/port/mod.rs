@@ -5,12 +5,19 @@
 
 use std::collections::VecDeque;
 
-use fullpipe::device::{Capabilities, Device, Received, RxMeta, TxMeta};
+use fullpipe::{
+    InterfaceId,
+    device::{Capabilities, Device, Received, RxMeta, TxMeta},
+};
 
 /// The device.
 #[derive(Debug)]
 pub struct Port {
     capabilities: Capabilities,
+    /// The stack's interface that the device serves.
+    pub interface: InterfaceId,
+    /// True lets the device lend no memory.
+    pub is_full: bool,
     /// Frames that the stack has not received yet.
     pub arrived: VecDeque<Vec<u8>>,
     /// Frames that the stack has sent.
@@ -24,6 +31,8 @@ impl Port {
     pub fn new(capabilities: Capabilities) -> Self {
         Self {
             capabilities,
+            interface: InterfaceId::FIRST,
+            is_full: false,
             arrived: VecDeque::new(),
             sent: VecDeque::new(),
             current: Vec::new(),
@@ -37,6 +46,10 @@ impl Device for Port {
         self.capabilities
     }
 
+    fn interface(&self) -> InterfaceId {
+        self.interface
+    }
+
     fn receive(&mut self) -> Option<Received<'_>> {
         self.current = self.arrived.pop_front()?;
         Some(Received {
@@ -46,6 +59,9 @@ impl Device for Port {
     }
 
     fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
+        if self.is_full {
+            return None;
+        }
         self.lent.clear();
         self.lent.resize(len, 0);
         Some(&mut self.lent)

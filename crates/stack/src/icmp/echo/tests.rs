@@ -34,7 +34,7 @@ fn packet(payload: &[u8], broadcast: bool) -> Packet<'_> {
     Packet {
         header: IpHeader::V4(header),
         broadcast,
-        station: fullpipe_wire::MacAddress::UNSPECIFIED,
+        station: crate::link::Station::UNSPECIFIED,
         payload,
     }
 }

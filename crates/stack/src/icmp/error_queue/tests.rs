@@ -19,7 +19,7 @@ fn packet(broadcast: bool, payload: &[u8]) -> Packet<'_> {
     Packet {
         header: IpHeader::V4(header),
         broadcast,
-        station: fullpipe_wire::MacAddress::UNSPECIFIED,
+        station: crate::link::Station::UNSPECIFIED,
         payload,
     }
 }

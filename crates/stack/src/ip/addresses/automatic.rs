@@ -27,6 +27,8 @@ pub(super) struct Automatic {
     tentative: Vec<TentativeAddress>,
     formed: Vec<FormedAddress>,
     on_link: Vec<Subnet>,
+    /// The default router that was chosen among the routers that announced themselves.
+    router: Option<Ipv6Addr>,
 }
 
 impl Automatic {
@@ -60,6 +62,11 @@ impl Automatic {
         self.formed.retain(|formed| formed.ip != ip);
     }
 
+    /// Returns the announced default router that is used.
+    pub(super) const fn router(&self) -> Option<Ipv6Addr> {
+        self.router
+    }
+
     /// Returns the networks on the link that contain no address of this host.
     pub(super) fn on_link(&self) -> impl Iterator<Item = &Subnet> {
         self.on_link.iter()
@@ -82,6 +89,7 @@ impl Addresses {
             tentative: Vec::with_capacity(self.most + 1 + formed),
             formed: Vec::with_capacity(formed),
             on_link: Vec::with_capacity(formed),
+            router: None,
         };
     }
 
@@ -126,6 +134,16 @@ impl Addresses {
             // An error is impossible: the place of the address is free.
             let _added = self.add_tentative(subnet, ip, Origin::Added);
         }
+    }
+
+    /// Returns the announced default router that is used.
+    pub(crate) const fn router(&self) -> Option<Ipv6Addr> {
+        self.automatic.router()
+    }
+
+    /// Sets the announced default router to use.
+    pub(crate) const fn set_router(&mut self, router: Option<Ipv6Addr>) {
+        self.automatic.router = router;
     }
 
     /// Returns the tentative addresses, oldest first.

@@ -6,13 +6,15 @@ use fullpipe_pool::{Instant, PoolConfig, Rng};
 use fullpipe_wire::ChecksumPolicy;
 
 use super::*;
+
+const TO: (InterfaceId, Option<MacAddress>) = (InterfaceId::FIRST, None);
 use crate::{
     config::IpConfig,
     device::{Capabilities, Medium},
     ip::{Addresses, IpReceiver, Subnet},
 };
 
-const NOBODY: (fullpipe_wire::MacAddress, bool) = (fullpipe_wire::MacAddress::UNSPECIFIED, false);
+const NOBODY: (crate::link::Station, bool) = (crate::link::Station::UNSPECIFIED, false);
 const HERE: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(10, 0, 0, 1));
 const THERE: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(10, 0, 0, 2));
 const UDP: DatagramHeader = DatagramHeader::Udp {
@@ -57,7 +59,7 @@ fn every_length_arrives_as_it_was_written() {
             });
             let mut counters = Counters::default();
             let mut queue = SendQueue::new(Holder::Datagram, 4, 1 << 20);
-            assert!(queue.push(HERE, THERE, None, heading, &pattern(len), &mut pool));
+            assert!(queue.push((HERE, THERE), TO, heading, &pattern(len), &mut pool));
             let packets = drain(&mut queue, &mut pool, &mut counters);
             assert_eq!(packets.len(), (len + 8).div_ceil(1480), "{len}");
             assert_eq!(counters.mib.ip_out_requests, 1);
@@ -110,16 +112,16 @@ fn a_full_queue_takes_nothing_and_changes_nothing() {
         });
         let mut queue = SendQueue::new(Holder::Datagram, datagrams, bytes);
         assert!(
-            queue.push(HERE, THERE, None, UDP, &[1; 60], &mut pool),
+            queue.push((HERE, THERE), TO, UDP, &[1; 60], &mut pool),
             "{name}"
         );
         assert!(
-            queue.push(HERE, THERE, None, UDP, &[2; 60], &mut pool),
+            queue.push((HERE, THERE), TO, UDP, &[2; 60], &mut pool),
             "{name}"
         );
         let free = pool.free_blocks();
         assert!(
-            !queue.push(HERE, THERE, None, UDP, &[3; 60], &mut pool),
+            !queue.push((HERE, THERE), TO, UDP, &[3; 60], &mut pool),
             "{name}"
         );
         assert_eq!(pool.free_blocks(), free, "{name}");
@@ -144,10 +146,10 @@ fn sending_empties_a_pool_full_to_the_last_byte() {
     let mut counters = Counters::default();
     let mut queue = SendQueue::new(Holder::Datagram, 8, 65_536);
     // Send a short datagram first, so that the stream then begins inside a block.
-    assert!(queue.push(HERE, THERE, None, UDP, &pattern(100), &mut pool));
+    assert!(queue.push((HERE, THERE), TO, UDP, &pattern(100), &mut pool));
     drain(&mut queue, &mut pool, &mut counters);
     for _ in 0..3 {
-        assert!(queue.push(HERE, THERE, None, UDP, &pattern(36 * 196), &mut pool));
+        assert!(queue.push((HERE, THERE), TO, UDP, &pattern(36 * 196), &mut pool));
         assert_eq!(pool.free_blocks(), 0);
         assert_eq!(drain(&mut queue, &mut pool, &mut counters).len(), 5);
         assert_eq!(pool.free_blocks(), 36);
@@ -168,8 +170,8 @@ fn a_device_that_completes_checksums_gets_the_pseudo_header_unless_the_datagram_
     let mut pool = Pool::new(&PoolConfig::default());
     let mut counters = Counters::default();
     let mut queue = SendQueue::new(Holder::Datagram, 4, 1 << 20);
-    queue.push(HERE, THERE, None, UDP, &pattern(101), &mut pool);
-    queue.push(HERE, THERE, None, UDP, &pattern(2_000), &mut pool);
+    queue.push((HERE, THERE), TO, UDP, &pattern(101), &mut pool);
+    queue.push((HERE, THERE), TO, UDP, &pattern(2_000), &mut pool);
     let mut packet = vec![0; 1500];
     let built = queue
         .poll_packet(&mut sender, &mut pool, &mut packet, &mut counters)

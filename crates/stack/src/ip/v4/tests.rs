@@ -10,7 +10,10 @@ use super::{
     identification::Identifications,
     *,
 };
-use crate::ip::{Addresses, Route, RouteError, Routes, Subnet};
+use crate::{
+    interface::InterfaceId,
+    ip::{Addresses, Route, RouteEntry, RouteError, Routes, Subnet},
+};
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
@@ -26,11 +29,16 @@ fn subnet(text: &str, prefix_len: u8) -> Subnet {
 #[test]
 fn the_longest_matching_route_wins() {
     let mut routes = Routes::new(Addresses::new(subnet("10.0.0.2", 24), 1, false), 3);
-    assert_eq!(routes.lookup(ip("8.8.8.8")), None);
+    assert_eq!(routes.lookup_on(InterfaceId::FIRST, ip("8.8.8.8")), None);
     routes.set_default(ip("10.0.0.1")).unwrap();
-    routes.add(subnet("10.9.0.0", 16), ip("10.0.0.9")).unwrap();
     routes
-        .add(subnet("10.0.0.128", 25), ip("10.0.0.3"))
+        .add(RouteEntry::through(subnet("10.9.0.0", 16), ip("10.0.0.9")))
+        .unwrap();
+    routes
+        .add(RouteEntry::through(
+            subnet("10.0.0.128", 25),
+            ip("10.0.0.3"),
+        ))
         .unwrap();
     for (dst, expected) in [
         ("10.0.0.7", Some(Route::Neighbour(ip("10.0.0.7")))),
@@ -45,7 +53,11 @@ fn the_longest_matching_route_wins() {
         ("0.0.0.0", None),
         ("2001:db8::1", None),
     ] {
-        assert_eq!(routes.lookup(ip(dst)), expected, "{dst}");
+        assert_eq!(
+            routes.lookup_on(InterfaceId::FIRST, ip(dst)),
+            expected,
+            "{dst}"
+        );
     }
 }
 
@@ -54,15 +66,15 @@ fn a_full_table_refuses_new_routes_and_replaces_old_ones() {
     let mut routes = Routes::new(Addresses::new(subnet("10.0.0.2", 24), 1, false), 1);
     routes.set_default(ip("10.0.0.1")).unwrap();
     assert_eq!(
-        routes.add(subnet("10.9.0.0", 16), ip("10.0.0.9")),
+        routes.add(RouteEntry::through(subnet("10.9.0.0", 16), ip("10.0.0.9"))),
         Err(RouteError::Full)
     );
     routes.set_default(ip("10.0.0.4")).unwrap();
     assert_eq!(
-        routes.lookup(ip("8.8.8.8")),
+        routes.lookup_on(InterfaceId::FIRST, ip("8.8.8.8")),
         Some(Route::Neighbour(ip("10.0.0.4")))
     );
-    let mixed = routes.add(subnet("0.0.0.0", 0), ip("fe80::1"));
+    let mixed = routes.add(RouteEntry::through(subnet("0.0.0.0", 0), ip("fe80::1")));
     assert_eq!(mixed, Err(RouteError::Family));
 }
 
@@ -70,7 +82,7 @@ fn a_full_table_refuses_new_routes_and_replaces_old_ones() {
 fn a_point_to_point_network_has_no_broadcast_address() {
     let routes = Routes::new(Addresses::new(subnet("10.0.0.0", 31), 1, false), 0);
     assert_eq!(
-        routes.lookup(ip("10.0.0.1")),
+        routes.lookup_on(InterfaceId::FIRST, ip("10.0.0.1")),
         Some(Route::Neighbour(ip("10.0.0.1")))
     );
 }

@@ -22,29 +22,30 @@ use crate::{
         packet::{IpHeader, Packet, ReceivedFragment},
         reassembly::Reassembled,
     },
+    link::Station,
 };
 
 /// Number of "no next header". RFC 8200 §4.7.
 const NO_NEXT_HEADER: u8 = 59;
 
 impl IpReceiver {
-    /// Processes one packet that a host with `addresses` received; the packet need not be
+    /// Processes one packet that an interface with `addresses` received; the packet need not be
     /// well-formed. Returns the datagram if the packet is a whole datagram or completes one.
-    /// `station` is the source MAC address of the packet's frame; `link_group` is true if the frame
+    /// `station` sent the packet's frame; `link_group` is true if the frame
     /// was addressed to several stations.
     #[inline(never)]
     pub(crate) fn on_v6_packet<'a>(
         &'a mut self,
         addresses: &Addresses,
         bytes: &'a [u8],
-        (station, link_group): (MacAddress, bool),
+        (station, link_group): (Station, bool),
         errors: &mut ErrorQueue,
         (pool, now): (&mut Pool, Instant),
         counters: &mut Counters,
     ) -> Option<Packet<'a>> {
         // A host without an IPv6 address behaves as if it did not know IPv6.
         if !addresses.speaks_v6() {
-            if station != MacAddress::UNSPECIFIED {
+            if station.mac != MacAddress::UNSPECIFIED {
                 counters.discard(Discard::FrameUnknownType);
                 return None;
             }
@@ -82,7 +83,7 @@ impl IpReceiver {
     /// no datagram.
     fn accept<'a>(
         &'a mut self,
-        ((header, bytes), (station, group)): ((Ipv6Header, &'a [u8]), (MacAddress, bool)),
+        ((header, bytes), (station, group)): ((Ipv6Header, &'a [u8]), (Station, bool)),
         errors: &mut ErrorQueue,
         (pool, now): (&mut Pool, Instant),
         counters: &mut Counters,
@@ -95,7 +96,7 @@ impl IpReceiver {
                 // source.
                 if !group && HeaderChain::may_be_reported(bytes) {
                     let ends = (header.src, header.dst);
-                    let station = Some(station);
+                    let station = Some(station.mac);
                     errors.report_problem(ends, station, (code, pointer), bytes, now, counters);
                 }
                 return Err(reason_for(code));
@@ -145,7 +146,7 @@ fn packet_of(
     header: Ipv6Header,
     protocol: Protocol,
     payload: &[u8],
-    (station, group): (MacAddress, bool),
+    (station, group): (Station, bool),
 ) -> Packet<'_> {
     Packet {
         header: IpHeader::V6(Ipv6Header {
@@ -164,7 +165,7 @@ fn packet_of(
 /// # Errors
 /// Returns the reason to discard the packet. No problem is reported to the sender: a report states
 /// the problem's offset in a packet that the sender sent, and the sender sent only fragments.
-fn whole_packet(whole: Reassembled<'_>, from: (MacAddress, bool)) -> Result<Packet<'_>, Discard> {
+fn whole_packet(whole: Reassembled<'_>, from: (Station, bool)) -> Result<Packet<'_>, Discard> {
     let IpHeader::V6(header) = whole.header else {
         return Err(Discard::IpBadVersion);
     };

@@ -11,12 +11,17 @@ use crate::{
     config::{IcmpConfig, IpConfig},
     counters::{Counters, Discard},
     icmp::ErrorQueue,
+    interface::InterfaceId,
     ip::{Addresses, IpReceiver, Route, Routes, Subnet},
+    link::Station,
     secret::Secret,
 };
 
 const MAC: MacAddress = MacAddress([0x02, 0, 0, 0x12, 0x34, 0x56]);
-const STATION: MacAddress = MacAddress([2, 0, 0, 0, 0, 9]);
+const STATION: Station = Station {
+    interface: InterfaceId::FIRST,
+    mac: MacAddress([2, 0, 0, 0, 0, 9]),
+};
 
 fn ip(text: &str) -> Ipv6Addr {
     text.parse().unwrap()
@@ -120,9 +125,11 @@ fn labels_are_those_of_the_policy_table() {
 #[test]
 fn routes_of_both_families_are_kept_apart() {
     let mut routes = Routes::new(host(), 3);
-    routes.addresses_mut().add(subnet("10.0.0.1/24")).unwrap();
+    let addresses = routes.addresses_mut(InterfaceId::FIRST);
+    addresses.add(subnet("10.0.0.1/24")).unwrap();
     routes.set_default("10.0.0.254".parse().unwrap()).unwrap();
-    let hop = |routes: &Routes, dst: &str| routes.lookup(dst.parse().unwrap());
+    let hop =
+        |routes: &Routes, dst: &str| routes.lookup_on(InterfaceId::FIRST, dst.parse().unwrap());
     let through = |hop: &str| Some(Route::Neighbour(hop.parse().unwrap()));
     assert_eq!(hop(&routes, "2a00::1"), None);
     routes.set_default("fe80::1".parse().unwrap()).unwrap();

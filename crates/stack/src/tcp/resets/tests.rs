@@ -4,9 +4,12 @@ use super::*;
 use crate::{secret::Secret, source_limit::Rates};
 use fullpipe_pool::Duration;
 use fullpipe_tcp::SeqNum;
-use fullpipe_wire::{TcpFlags, TcpHeader};
+use fullpipe_wire::{MacAddress, TcpFlags, TcpHeader};
 
-const STATION: MacAddress = MacAddress([2, 0, 0, 0, 0, 9]);
+const STATION: Station = Station {
+    interface: InterfaceId::FIRST,
+    mac: MacAddress([2, 0, 0, 0, 0, 9]),
+};
 
 fn resets(most: u32, per_source: u32) -> Resets {
     let rates = Rates {
@@ -43,10 +46,9 @@ fn a_reset_is_one_the_sender_of_the_segment_accepts() {
     resets
         .answer(tuple(), &segment(TcpFlags::SYN), STATION, Instant::ZERO)
         .unwrap();
-    let first = resets.first().unwrap().segment.clone();
+    let first = resets.take(InterfaceId::FIRST).unwrap().segment;
     assert_eq!((first.seq, first.flags), (SeqNum(900), TcpFlags::RST));
-    resets.pop();
-    let second = resets.first().unwrap().segment.clone();
+    let second = resets.take(InterfaceId::FIRST).unwrap().segment;
     assert_eq!((second.seq, second.ack), (SeqNum(0), SeqNum(105)));
     assert_eq!(second.flags, TcpFlags::RST | TcpFlags::ACK);
 }
@@ -56,7 +58,7 @@ fn a_reset_is_never_answered_with_a_reset() {
     let mut resets = resets(64, 100);
     let answer = resets.answer(tuple(), &segment(TcpFlags::RST), STATION, Instant::ZERO);
     assert_eq!(answer, Err(NoReset::IsReset));
-    assert!(resets.is_empty());
+    assert!(!resets.has_for(InterfaceId::FIRST));
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn handshake(config: &TcpConfig) -> Handshake {
     Handshake {
         tuple: FourTuple::new(([10, 0, 0, 1], 80).into(), ([10, 0, 0, 2], 4_000).into()),
         half_open: HalfOpen::from_syn(&syn, open, config, &pool, u32::MAX),
-        station: fullpipe_wire::MacAddress::UNSPECIFIED,
+        station: crate::link::Station::UNSPECIFIED,
         listener: Key {
             index: 0,
             generation: 0,
@@ -120,7 +120,7 @@ fn a_syn_ack_without_an_answer_is_retransmitted_for_three_minutes_at_least() {
     let mut now = Instant::ZERO;
     let mut asked = 0;
     loop {
-        assert_eq!(cache.first_due(), Some(index));
+        assert_eq!(cache.first_due(InterfaceId::FIRST), Some(index));
         cache.answered(index);
         asked += 1;
         now = cache.deadline(index, &config, now);
@@ -141,7 +141,10 @@ fn a_full_cache_takes_nothing() {
     assert!(cache.is_full_for([10, 9, 9, 9].into()));
     assert!(cache.add(handshake(&config), &mut pool).is_none());
     cache.remove(0, &mut pool);
-    assert_eq!((cache.len(), cache.first_due()), (0, None));
+    assert_eq!(
+        (cache.len(), cache.first_due(InterfaceId::FIRST)),
+        (0, None)
+    );
 }
 
 #[test]

@@ -69,10 +69,13 @@ fn answered(
     let answer = Answer {
         tuple: tuple(4_000),
         segment,
-        station: fullpipe_wire::MacAddress::UNSPECIFIED,
+        station: crate::link::Station::UNSPECIFIED,
     };
     cookies.answer(answer, &remembered, now);
-    let left = cookies.pop().expect("it was queued").segment;
+    let left = cookies
+        .take(InterfaceId::FIRST)
+        .expect("it was queued")
+        .segment;
     (left.seq, left.options.timestamps.map(|stamps| stamps.value))
 }
 

@@ -39,7 +39,11 @@ fn segment(flags: TcpFlags, seq: u32, stamp: Option<u32>) -> Segment<'static> {
 fn judge(cases: &[(&str, Segment<'static>, TimeWaitAction)]) {
     for (name, segment, expected) in cases {
         let mut waits = TimeWaitTable::new(1);
-        let index = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
+        let index = waits.add(
+            (tuple(1), 0),
+            InterfaceId::FIRST,
+            wait(Instant::from_secs(60)),
+        );
         let now = Instant::from_secs(10);
         let verdict = waits.on_segment(index, segment, now, &TcpConfig::default());
         assert_eq!(verdict, *expected, "{name}");
@@ -47,7 +51,11 @@ fn judge(cases: &[(&str, Segment<'static>, TimeWaitAction)]) {
             verdict,
             TimeWaitAction::Restart | TimeWaitAction::Acknowledge
         );
-        assert_eq!(waits.first_due().is_some(), answers, "{name}");
+        assert_eq!(
+            waits.first_due(InterfaceId::FIRST).is_some(),
+            answers,
+            "{name}"
+        );
     }
 }
 
@@ -128,7 +136,11 @@ fn a_syn_opens_a_new_incarnation_only_if_it_cannot_accept_old_segments() {
 #[test]
 fn the_answer_has_the_final_sequence_numbers() {
     let mut waits = TimeWaitTable::new(1);
-    let index = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
+    let index = waits.add(
+        (tuple(1), 0),
+        InterfaceId::FIRST,
+        wait(Instant::from_secs(60)),
+    );
     let answer = waits.at(index).acknowledgment(Instant::from_millis(500));
     assert_eq!((answer.seq, answer.ack), (SeqNum(700), SeqNum(NEXT)));
     assert_eq!(answer.flags, TcpFlags::ACK);
@@ -142,14 +154,18 @@ fn the_answer_has_the_final_sequence_numbers() {
 #[test]
 fn challenge_acks_are_rate_limited() {
     let mut waits = TimeWaitTable::new(1);
-    let index = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
+    let index = waits.add(
+        (tuple(1), 0),
+        InterfaceId::FIRST,
+        wait(Instant::from_secs(60)),
+    );
     let config = TcpConfig::default();
     let old = segment(TcpFlags::ACK, NEXT - 9, None);
     let mut answered = 0;
     for at_ms in 0..1_000 {
         let now = Instant::from_secs(1) + Duration::from_millis(at_ms);
         waits.on_segment(index, &old, now, &config);
-        answered += u64::from(waits.first_due().is_some());
+        answered += u64::from(waits.first_due(InterfaceId::FIRST).is_some());
         waits.answered(index);
     }
     assert_eq!(answered, 1_000 / config.challenge_ack_interval.as_millis());
@@ -158,8 +174,16 @@ fn challenge_acks_are_rate_limited() {
 #[test]
 fn the_oldest_entry_is_returned_if_the_table_is_full() {
     let mut waits = TimeWaitTable::new(2);
-    let old = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
-    let young = waits.add(tuple(2), 0, wait(Instant::from_secs(61)));
+    let old = waits.add(
+        (tuple(1), 0),
+        InterfaceId::FIRST,
+        wait(Instant::from_secs(60)),
+    );
+    let young = waits.add(
+        (tuple(2), 0),
+        InterfaceId::FIRST,
+        wait(Instant::from_secs(61)),
+    );
     assert_eq!(waits.oldest_if_full(), Some(old));
     // The first entry is restarted, so the other entry is now the oldest.
     let fin = segment(TcpFlags::FIN | TcpFlags::ACK, NEXT - 1, None);

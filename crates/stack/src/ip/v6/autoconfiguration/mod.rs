@@ -42,7 +42,7 @@ use crate::{
     counters::{Counters, Discard},
     device::{Capabilities, Medium},
     ip::{
-        IpSender, Routes, Subnet,
+        IpSender, Subnet,
         addresses::{
             AddressError, Addresses,
             tentative::{Origin, TentativeAddress},
@@ -67,7 +67,8 @@ const REACHABLE_MS: core::ops::RangeInclusive<u32> = 1_000..=3_600_000;
 
 /// The parts of the stack that autoconfiguration changes.
 pub(crate) struct Surroundings<'a> {
-    pub(crate) routes: &'a mut Routes,
+    /// The addresses of the interface.
+    pub(crate) addresses: &'a mut Addresses,
     pub(crate) neighbours: &'a mut Neighbours,
     pub(crate) sender: &'a mut IpSender,
     pub(crate) pool: &'a mut Pool,
@@ -228,17 +229,17 @@ impl Autoconfiguration {
     pub(crate) fn on_timeout(&mut self, around: &mut Surroundings<'_>) -> Option<Ipv6Addr> {
         let state = self.0.as_mut()?;
         let now = around.now;
-        state.advance_tentative(around.routes.addresses_mut(), now);
+        state.advance_tentative(&mut *around.addresses, now);
         let known = (state.routers.as_slice().len(), state.dns.len());
         state.routers.expire(now);
         state.dns.expire(now);
-        let addresses = around.routes.addresses_mut();
+        let addresses = &mut *around.addresses;
         let has_changed = state.prefixes.expire(addresses, now);
         let is_known = known == (state.routers.as_slice().len(), state.dns.len());
         state.changes += u64::from(has_changed || !is_known);
         let invalid = state.prefixes.take_invalid(now);
         state.choose_router(around);
-        let addresses = around.routes.addresses_mut();
+        let addresses = &mut *around.addresses;
         let in_use = invalid.filter(|ip| {
             let was_tentative = addresses.remove_tentative(*ip).is_some();
             !was_tentative && addresses.contains((*ip).into())
@@ -271,7 +272,7 @@ impl Autoconfiguration {
             }
         }
         state.choose_router(around);
-        state.plan(around.routes.addresses());
+        state.plan(around.addresses);
     }
 
     /// Processes a message between neighbours that concerns a tentative address or a router. Returns
@@ -284,7 +285,7 @@ impl Autoconfiguration {
         let Some(state) = &mut self.0 else {
             return false;
         };
-        let addresses = around.routes.addresses_mut();
+        let addresses = &mut *around.addresses;
         match received.message {
             NeighbourMessage::Solicitation { target, source_mac } => {
                 if !addresses.is_tentative(target) {
@@ -306,11 +307,11 @@ impl Autoconfiguration {
                     return true;
                 }
                 // A router that became a host no longer forwards packets. RFC 4861 §7.2.5.
-                if !router && around.routes.router() == Some(target) {
+                if !router && around.addresses.router() == Some(target) {
                     state.routers.remove(target);
                     state.changes += 1;
                     state.choose_router(around);
-                    state.plan(around.routes.addresses());
+                    state.plan(around.addresses);
                 }
                 false
             }
@@ -560,7 +561,7 @@ impl State {
     }
 
     fn take_prefix(&mut self, info: &PrefixInformation, around: &mut Surroundings<'_>) -> bool {
-        let (addresses, now) = (around.routes.addresses_mut(), around.now);
+        let (addresses, now) = (&mut *around.addresses, around.now);
         match self.prefixes.learn(info, addresses, now) {
             PrefixOutcome::Known => true,
             PrefixOutcome::Full => false,
@@ -575,13 +576,13 @@ impl State {
 
     /// Chooses the default router.
     fn choose_router(&mut self, around: &mut Surroundings<'_>) {
-        let present = around.routes.router();
+        let present = around.addresses.router();
         let neighbours = &around.neighbours;
         let next = self
             .routers
             .choose(present, |ip| neighbours.has_failed(ip.into()));
         if next != present {
-            around.routes.set_router(next);
+            around.addresses.set_router(next);
             self.changes += 1;
         }
     }

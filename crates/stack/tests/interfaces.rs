@@ -1,0 +1,488 @@
+//! Tests of a stack with two interfaces, each on a link of its own.
+//!
+//! Rule: a test looks at the frames of each link, because the interface by which a packet leaves is
+//! what it tests.
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+mod port;
+
+use fullpipe::{
+    AddressError, CloseReason, Config, ConfigError, ConnectionId, Duration, Instant, Interface,
+    InterfaceId, ListenOptions, ListenerId, MacAddress, PathError, Read, RouteEntry, SocketEvent,
+    Stack, Subnet,
+    counters::Discard,
+    device::{Capabilities, Medium},
+    turn,
+};
+use fullpipe_wire::{
+    Checksum, EtherType, EthernetHeader, Icmpv4Message, Ipv4Header, Protocol, UnreachableCode,
+};
+use port::Port;
+
+/// Addresses of the host with two interfaces.
+const OWN: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 1, 1), Ipv4Addr::new(10, 0, 2, 1)];
+/// The host on each link.
+const PEER: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 1, 9), Ipv4Addr::new(10, 0, 2, 9)];
+/// A host behind both links.
+const FAR: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 7);
+/// The port that tests listen on.
+const PORT: u16 = 80;
+const MTUS: [usize; 2] = [1_500, 700];
+
+/// A host and the devices of its interfaces.
+struct Host {
+    stack: Stack,
+    ports: Vec<Port>,
+}
+
+impl Host {
+    /// Runs a turn of each device until none has more work. Returns true if a frame moved.
+    fn turn(&mut self, now: Instant) -> bool {
+        let (mut moved, mut more) = (false, true);
+        while more {
+            more = false;
+            for port in &mut self.ports {
+                let turned = turn(&mut self.stack, port, now);
+                moved |= turned.received + turned.sent > 0;
+                more |= turned.more_work;
+            }
+        }
+        self.stack.verify(now);
+        moved
+    }
+
+    fn established(&self) -> u64 {
+        self.stack.tcp_counts().0.into()
+    }
+}
+
+/// The host with two interfaces, and a peer on each link.
+struct World {
+    host: Host,
+    peers: [Host; 2],
+    now: Instant,
+    /// Frames that the host sent on each link.
+    seen: [Vec<Vec<u8>>; 2],
+}
+
+fn mac(last: u8) -> MacAddress {
+    MacAddress([2, 0, 0, 0, 0, last])
+}
+
+fn config() -> Config {
+    let mut config = Config::default();
+    for (name, value) in [
+        ("stack.connections", "16"),
+        ("pool.blocks", "256"),
+        ("pool.block_size", "2048"),
+    ] {
+        config.set(name, value).expect("a knob");
+    }
+    config
+}
+
+fn interface(last: u8, address: Ipv4Addr, gateway: Option<IpAddr>, link: usize) -> Interface {
+    Interface {
+        mac: mac(last),
+        address: address.into(),
+        prefix_len: 24,
+        gateway,
+        capabilities: Capabilities::plain(Medium::Ethernet, MTUS[link]),
+    }
+}
+
+fn host(interfaces: &[Interface]) -> Host {
+    let config = config();
+    let (first, others) = interfaces.split_first().expect("one at least");
+    let secret = [first.mac.0[5]; 16];
+    let mut stack = Stack::new(&config, *first, secret).expect("a sound configuration");
+    for other in others {
+        stack.add_interface(&config, *other).expect("sound, too");
+    }
+    let devices = stack.interface_ids().zip(interfaces);
+    let ports = devices.map(|(id, interface)| {
+        let mut port = Port::new(interface.capabilities);
+        port.interface = id;
+        port
+    });
+    Host {
+        ports: ports.collect(),
+        stack,
+    }
+}
+
+impl World {
+    /// Each peer is the gateway of its link.
+    fn new() -> Self {
+        let own = |link: usize| {
+            let gateway = (link == 0).then_some(PEER[0].into());
+            interface(1 + link as u8, OWN[link], gateway, link)
+        };
+        let peer = |link: usize| {
+            let gateway = Some(OWN[link].into());
+            host(&[interface(8 + link as u8, PEER[link], gateway, link)])
+        };
+        let mut world = Self {
+            host: host(&[own(0), own(1)]),
+            peers: [peer(0), peer(1)],
+            now: Instant::from_secs(100),
+            seen: [vec![], vec![]],
+        };
+        let second = RouteEntry {
+            interface: SECOND,
+            metric: 10,
+            ..RouteEntry::default_through(PEER[1].into())
+        };
+        world.host.stack.routes_mut().add(second).unwrap();
+        world
+    }
+
+    /// Carries frames until no host has something to send.
+    fn settle(&mut self) {
+        for _ in 0..1_000 {
+            let mut moved = self.host.turn(self.now);
+            for link in [0, 1] {
+                let sent: Vec<_> = self.host.ports[link].sent.drain(..).collect();
+                self.peers[link].ports[0].arrived.extend(sent.clone());
+                self.seen[link].extend(sent);
+                moved |= self.peers[link].turn(self.now);
+                let back: Vec<_> = self.peers[link].ports[0].sent.drain(..).collect();
+                self.host.ports[link].arrived.extend(back);
+            }
+            if !moved {
+                return;
+            }
+        }
+        panic!("the hosts never finish");
+    }
+
+    fn pass(&mut self, time: Duration) {
+        for _ in 0..time.as_millis() / 10 {
+            self.now += Duration::from_millis(10);
+            self.settle();
+        }
+    }
+
+    /// A connection from the host to the peer of `link`, with the peer's end.
+    fn connected(&mut self, link: usize) -> (ConnectionId, ConnectionId) {
+        let options = ListenOptions::default();
+        let at = SocketAddr::from((PEER[link], PORT));
+        let peer = &mut self.peers[link];
+        let listener: ListenerId = peer.stack.tcp_listen(at, options).unwrap();
+        let now = self.now;
+        let connect = self
+            .host
+            .stack
+            .tcp_connect(at, None, Default::default(), now);
+        let id = connect.unwrap();
+        self.settle();
+        let accepted = self.peers[link].stack.tcp_accept(listener, now).unwrap();
+        (id, accepted.expect("it is established").0)
+    }
+
+    fn packets(&self, link: usize, protocol: Protocol) -> Vec<(MacAddress, Ipv4Header)> {
+        let frames = self.seen[link].iter();
+        frames
+            .filter_map(|frame| {
+                let (ethernet, packet) = EthernetHeader::parse(frame).unwrap();
+                let is_ip = ethernet.ether_type == EtherType::Ipv4;
+                let (header, _) = Ipv4Header::parse_quoted(packet).ok().filter(|_| is_ip)?;
+                (header.protocol == protocol).then_some((ethernet.dst, header))
+            })
+            .collect()
+    }
+}
+
+const FIRST: InterfaceId = InterfaceId::FIRST;
+/// The interface that was added second.
+const SECOND: InterfaceId = match InterfaceId::from_index(1) {
+    Some(id) => id,
+    None => panic!("there can be two"),
+};
+
+#[test]
+fn each_interface_has_its_connections_addresses_and_neighbours() {
+    let mut world = World::new();
+    let ids: Vec<_> = world.host.stack.interface_ids().collect();
+    assert_eq!(ids, [FIRST, SECOND]);
+    for link in [0, 1] {
+        let (id, accepted) = world.connected(link);
+        let now = world.now;
+        let (local, _) = world.host.stack.tcp_ends(id).unwrap();
+        assert_eq!(local.ip(), IpAddr::from(OWN[link]));
+        assert_eq!(world.host.stack.tcp_write(id, b"hello", now), Ok(5));
+        world.settle();
+        let read = world.peers[link].stack.tcp_read(accepted, &mut [0; 9], now);
+        assert_eq!(read, Ok(Read::Data(5)));
+        let other = 1 - link;
+        let strays = world.packets(other, Protocol::Tcp).into_iter();
+        assert_eq!(strays.filter(|(_, it)| it.src == OWN[link]).count(), 0);
+    }
+    let own = world
+        .host
+        .stack
+        .addresses()
+        .map(|own| (own.address, own.interface));
+    let expected = [(OWN[0].into(), FIRST), (OWN[1].into(), SECOND)];
+    assert_eq!(own.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_listener_at_every_address_is_reached_by_each_interface() {
+    let mut world = World::new();
+    let any = SocketAddr::from(([0, 0, 0, 0], PORT));
+    let listener = world
+        .host
+        .stack
+        .tcp_listen(any, ListenOptions::default())
+        .unwrap();
+    let now = world.now;
+    for link in [0, 1] {
+        let to = SocketAddr::from((OWN[link], PORT));
+        let connect = world.peers[link]
+            .stack
+            .tcp_connect(to, None, Default::default(), now);
+        let id = connect.unwrap();
+        world.settle();
+        let (accepted, remote) = world.host.stack.tcp_accept(listener, now).unwrap().unwrap();
+        assert_eq!(remote.ip(), IpAddr::from(PEER[link]));
+        assert_eq!(world.host.stack.tcp_write(accepted, b"hi", now), Ok(2));
+        world.settle();
+        let read = world.peers[link].stack.tcp_read(id, &mut [0; 9], now);
+        assert_eq!(read, Ok(Read::Data(2)));
+    }
+}
+
+/// RFC 1122 §3.3.4.2, the strong model.
+#[test]
+fn an_interface_refuses_packets_to_the_address_of_another() {
+    let mut world = World::new();
+    let to = SocketAddr::from((OWN[1], PORT));
+    let now = world.now;
+    world
+        .host
+        .stack
+        .tcp_listen(to, ListenOptions::default())
+        .unwrap();
+    world.peers[0]
+        .stack
+        .tcp_connect(to, None, Default::default(), now)
+        .unwrap();
+    world.settle();
+    assert_eq!(
+        world.host.stack.counters().discarded(Discard::IpNotForUs),
+        1
+    );
+    assert_eq!(world.host.established(), 0);
+}
+
+#[test]
+fn the_metric_and_the_source_choose_the_gateway() {
+    let mut world = World::new();
+    let to = SocketAddr::from((FAR, PORT));
+    let now = world.now;
+    for (source, link) in [(None, 0), (Some(OWN[1]), 1), (Some(OWN[0]), 0)] {
+        let local = source.map(|source| SocketAddr::from((source, 0)));
+        let connect = world
+            .host
+            .stack
+            .tcp_connect(to, local, Default::default(), now);
+        let id = connect.unwrap();
+        world.seen = Default::default();
+        world.settle();
+        let syns = [0, 1].map(|link| world.packets(link, Protocol::Tcp));
+        assert_eq!(syns[1 - link], [], "{source:?}");
+        let (gateway, header) = &syns[link][0];
+        assert_eq!(*gateway, mac(8 + link as u8), "{source:?}");
+        assert_eq!((header.src, header.dst), (OWN[link], FAR));
+        world.host.stack.tcp_abort(id, now).unwrap();
+    }
+}
+
+#[test]
+fn a_longer_prefix_wins_over_a_smaller_metric() {
+    let mut world = World::new();
+    let network = Subnet {
+        address: FAR.into(),
+        prefix_len: 24,
+    };
+    let route = RouteEntry {
+        interface: SECOND,
+        metric: 700,
+        ..RouteEntry::through(network, PEER[1].into())
+    };
+    world.host.stack.routes_mut().add(route).unwrap();
+    let (to, now) = (SocketAddr::from((FAR, PORT)), world.now);
+    world
+        .host
+        .stack
+        .tcp_connect(to, None, Default::default(), now)
+        .unwrap();
+    world.settle();
+    assert_eq!(world.packets(0, Protocol::Tcp), []);
+    assert_eq!(world.packets(1, Protocol::Tcp)[0].1.src, OWN[1]);
+}
+
+#[test]
+fn a_removed_address_ends_its_connections_with_a_reason_and_no_others() {
+    let mut world = World::new();
+    let (kept, accepted) = world.connected(0);
+    let (ended, _) = world.connected(1);
+    let now = world.now;
+    while world.host.stack.next_event().is_some() {}
+    world.host.stack.remove_address(OWN[1].into(), now).unwrap();
+    assert_eq!(world.host.stack.next_event(), Some(SocketEvent::Tcp(ended)));
+    assert_eq!(world.host.stack.next_event(), None);
+    let ready = world.host.stack.tcp_ready(ended, now).unwrap();
+    assert_eq!(ready.closed, Some(CloseReason::AddressRemoved));
+    assert_eq!(world.host.stack.tcp_write(kept, b"on", now), Ok(2));
+    world.settle();
+    let read = world.peers[0].stack.tcp_read(accepted, &mut [0; 9], now);
+    assert_eq!(read, Ok(Read::Data(2)));
+    let left: Vec<_> = world
+        .host
+        .stack
+        .addresses()
+        .map(|own| own.address)
+        .collect();
+    assert_eq!(left, [IpAddr::from(OWN[0])]);
+}
+
+#[test]
+fn errors_answer_by_the_interface_of_the_datagram() {
+    let mut world = World::new();
+    for link in [1, 0] {
+        let peer = &mut world.peers[link].stack;
+        let socket = peer.udp_bind(SocketAddr::from((PEER[link], 0))).unwrap();
+        let closed = SocketAddr::from((OWN[link], 9));
+        assert_eq!(peer.udp_send(socket, closed, b"anyone?"), Ok(true));
+        world.settle();
+        let error = world.peers[link].stack.udp_take_error(socket).unwrap();
+        let expected = (closed, PathError::Unreachable { hard: true });
+        assert_eq!(error, Some(expected));
+        assert_eq!(world.packets(link, Protocol::Icmp).len(), 1);
+    }
+}
+
+#[test]
+fn datagrams_are_cut_for_the_device_of_their_interface() {
+    let mut world = World::new();
+    let any = SocketAddr::from(([0, 0, 0, 0], 5_000));
+    let socket = world.host.stack.udp_bind(any).unwrap();
+    for link in [0, 1] {
+        let at = SocketAddr::from((PEER[link], 5_001));
+        let peer = world.peers[link].stack.udp_bind(at).unwrap();
+        let sent = world.host.stack.udp_send(socket, at, &[7; 3_000]);
+        assert_eq!(sent, Ok(true));
+        world.settle();
+        let mut bytes = [0; 4_000];
+        let received = world.peers[link]
+            .stack
+            .udp_receive(peer, &mut bytes)
+            .unwrap();
+        let received = received.expect("it was put together");
+        assert_eq!(
+            (received.len, received.from.ip()),
+            (3_000, OWN[link].into())
+        );
+        let fragments = world.packets(link, Protocol::Udp);
+        let most = fragments.iter().map(|(_, header)| header.total_len).max();
+        assert!(most.is_some_and(|len| usize::from(len) <= MTUS[link]));
+        assert_eq!(
+            fragments.len(),
+            3_008usize.div_ceil((MTUS[link] - 20) / 8 * 8)
+        );
+    }
+}
+
+#[test]
+fn a_full_device_holds_up_only_its_own_interface() {
+    let mut world = World::new();
+    let (slow, _) = world.connected(0);
+    let (fast, accepted) = world.connected(1);
+    let any = SocketAddr::from(([0, 0, 0, 0], 5_000));
+    let socket = world.host.stack.udp_bind(any).unwrap();
+    world.host.ports[0].is_full = true;
+    let now = world.now;
+    assert_eq!(world.host.stack.tcp_write(slow, b"waits", now), Ok(5));
+    assert_eq!(world.host.stack.tcp_write(fast, b"goes", now), Ok(4));
+    let other = world
+        .host
+        .stack
+        .udp_bind(SocketAddr::from((OWN[1], 0)))
+        .unwrap();
+    for (socket, link) in [(socket, 0), (other, 1)] {
+        let to = SocketAddr::from((PEER[link], 5_001));
+        assert_eq!(world.host.stack.udp_send(socket, to, b"datagram"), Ok(true));
+    }
+    world.seen = Default::default();
+    world.settle();
+    let read = world.peers[1].stack.tcp_read(accepted, &mut [0; 9], now);
+    assert_eq!(read, Ok(Read::Data(4)));
+    assert_eq!(world.packets(1, Protocol::Udp).len(), 1);
+    assert_eq!(world.seen[0].len(), 0);
+    world.host.ports[0].is_full = false;
+    world.settle();
+    assert_eq!(world.packets(0, Protocol::Udp).len(), 1);
+    assert_eq!(world.packets(0, Protocol::Tcp).len(), 1);
+}
+
+/// A report about a packet of the second interface changes the segments of this connection only.
+#[test]
+fn a_path_mtu_belongs_to_the_connection_of_the_interface() {
+    let mut world = World::new();
+    let (first, _) = world.connected(0);
+    let (second, _) = world.connected(1);
+    let now = world.now;
+    let mss = |world: &mut World, id| world.host.stack.tcp_info(id, now).unwrap().mss;
+    assert_eq!(
+        (mss(&mut world, first), mss(&mut world, second)),
+        (1_448, 648)
+    );
+    assert_eq!(world.host.stack.tcp_write(second, &[1; 640], now), Ok(640));
+    world.host.turn(now);
+    let lost = world.host.ports[1].sent.pop_back().expect("a segment");
+    let quoted = &lost[EthernetHeader::LEN..][..28];
+    let mut error = [0; 8 + 28];
+    let (head, body) = error.split_at_mut(8);
+    body.copy_from_slice(quoted);
+    Icmpv4Message::Unreachable {
+        code: UnreachableCode::FragmentationNeeded,
+        next_hop_mtu: 600,
+    }
+    .write(head, Checksum::of(quoted));
+    let mut frame = vec![0; EthernetHeader::LEN + Ipv4Header::LEN];
+    EthernetHeader {
+        dst: mac(2),
+        src: mac(9),
+        ether_type: EtherType::Ipv4,
+    }
+    .write(&mut frame);
+    Ipv4Header::new(PEER[1], OWN[1], Protocol::Icmp, error.len())
+        .write(&mut frame[EthernetHeader::LEN..]);
+    frame.extend(error);
+    world.host.ports[1].arrived.push_back(frame);
+    world.pass(Duration::from_secs(3));
+    assert_eq!(
+        (mss(&mut world, first), mss(&mut world, second)),
+        (1_448, 548)
+    );
+}
+
+#[test]
+fn an_address_belongs_to_one_interface() {
+    let mut world = World::new();
+    let subnet = Subnet {
+        address: OWN[0].into(),
+        prefix_len: 24,
+    };
+    let stack = &mut world.host.stack;
+    assert_eq!(stack.add_address(SECOND, subnet), Err(AddressError::Exists));
+    let again = interface(7, OWN[1], None, 0);
+    let refused = stack.add_interface(&config(), again);
+    assert!(
+        matches!(refused, Err(ConfigError::Interface(_))),
+        "{refused:?}"
+    );
+}
