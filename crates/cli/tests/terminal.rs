@@ -43,8 +43,17 @@ fn nuttx<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn a_run_fits_the_width_that_is_asked_for() {
-    for width in [60, 80, 100, 140, 200] {
-        let text = stdout(&run(&nuttx(&["--width", &width.to_string()])));
+    // Verdicts take most of the time, and their lines have the same width as all others.
+    for (width, more) in [
+        (60, None),
+        (80, Some("--quick")),
+        (100, Some("--quick")),
+        (140, None),
+        (200, Some("--quick")),
+    ] {
+        let asked = width.to_string();
+        let arguments: Vec<_> = ["--width", &asked].into_iter().chain(more).collect();
+        let text = stdout(&run(&nuttx(&arguments)));
         for line in text.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
@@ -67,7 +76,13 @@ fn a_quick_run_prints_limits_and_no_verdict() {
 
 #[test]
 fn chosen_columns_are_a_table_where_they_fit() {
-    let chosen = ["--columns", "goodput_mbps,timeouts", "--width", "80"];
+    let chosen = [
+        "--quick",
+        "--columns",
+        "goodput_mbps,timeouts",
+        "--width",
+        "80",
+    ];
     let text = stdout(&run(&nuttx(&chosen)));
     let heading = text.lines().find(|line| line.starts_with("row "));
     let heading = heading.expect("a table has headings");
@@ -79,20 +94,24 @@ fn chosen_columns_are_a_table_where_they_fit() {
 
 #[test]
 fn colour_is_off_in_a_pipe_and_on_when_asked_for() {
-    assert!(!stdout(&run(&nuttx(&[]))).contains('\x1b'));
-    let coloured = stdout(&run(&nuttx(&["--color", "always"])));
+    assert!(!stdout(&run(&nuttx(&["--quick"]))).contains('\x1b'));
+    let coloured = stdout(&run(&nuttx(&["--quick", "--color", "always"])));
     assert!(coloured.contains("\x1b[1;31mstalled"), "{coloured}");
-    assert!(!stdout(&run(&nuttx(&["--color", "never"]))).contains('\x1b'));
+    assert!(!stdout(&run(&nuttx(&["--quick", "--color", "never"]))).contains('\x1b'));
 }
 
 #[test]
 fn rows_whose_settings_were_replaced_say_so_in_their_label() {
-    let text = stdout(&run(&nuttx(&["--set", "CONFIG_IOB_NBUFFERS=24"])));
+    let text = stdout(&run(&nuttx(&[
+        "--quick",
+        "--set",
+        "CONFIG_IOB_NBUFFERS=24",
+    ])));
     for label in ["128 x 196, chunked", "unlimited buffers"] {
         let expected = format!("{label} [CONFIG_IOB_NBUFFERS=24 by --set]");
         assert!(text.contains(&expected), "{expected} in {text}");
     }
-    let text = stdout(&run(&nuttx(&["--set", "wifi.rate=100Mbit/s"])));
+    let text = stdout(&run(&nuttx(&["--quick", "--set", "wifi.rate=100Mbit/s"])));
     assert!(!text.contains("by --set]"), "no row sets the rate: {text}");
 }
 
@@ -112,7 +131,12 @@ fn changed_rows_are_neither_fitted_nor_compared_with_published_figures() {
 #[test]
 fn rates_are_read_as_people_write_them() {
     let json = |rate: &str| {
-        let output = run(&nuttx(&["--json", "--set", &format!("wifi.rate={rate}")]));
+        let output = run(&nuttx(&[
+            "--quick",
+            "--json",
+            "--set",
+            &format!("wifi.rate={rate}"),
+        ]));
         assert!(output.status.success(), "{rate}: {}", stderr(&output));
         let json: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
         json["rows"].clone()
@@ -125,20 +149,33 @@ fn rates_are_read_as_people_write_them() {
 
 #[test]
 fn a_condition_that_a_row_meets_is_exit_code_3_and_names_the_row() {
-    for (condition, line) in [
+    let judged = |condition, more: &[_]| {
+        let arguments = ["lab", "run", "nuttx", "--fail-on", condition];
+        run(&[&arguments[..], more].concat())
+    };
+    for (condition, line, more) in [
         (
             "stalled",
             "failed: nuttx, row `36 x 196, whole writes`: stalled",
+            &["--quick"][..],
         ),
-        ("limit=memory", "limited by memory (--fail-on limit=memory)"),
-        ("dropped,deviation=0%", "from its published figure"),
+        (
+            "limit=memory",
+            "limited by memory (--fail-on limit=memory)",
+            &[],
+        ),
+        (
+            "dropped,deviation=0%",
+            "from its published figure",
+            &["--quick"],
+        ),
     ] {
-        let output = run(&["lab", "run", "nuttx", "--fail-on", condition]);
+        let output = judged(condition, more);
         assert_eq!(output.status.code(), Some(3), "{condition}");
         assert!(stderr(&output).contains(line), "{}", stderr(&output));
         assert!(stdout(&output).contains("unlimited buffers"), "rows go on");
     }
-    let fine = run(&["lab", "run", "nuttx", "--fail-on", "dropped"]);
+    let fine = judged("dropped", &["--quick"]);
     assert_eq!(fine.status.code(), Some(0), "{}", stderr(&fine));
 }
 
