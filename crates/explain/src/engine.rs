@@ -400,7 +400,7 @@ fn without_advice(
     let used_up = found
         .used_up
         .map(|place| search.levers[place].ample.clone());
-    let limit = cause(search, found);
+    let limit = cause(played, search, found);
     Explanation {
         limit_words: levers.first().map_or(limit.words, |lever| words_of(lever)),
         shown: shown.or(used_up).unwrap_or_default(),
@@ -425,9 +425,9 @@ fn without_advice(
 }
 
 /// Returns the cause; [`Cause::HANDSHAKE`] if no connection was established and no lever helps.
-fn cause(search: &Search<'_>, found: &Found) -> Cause {
+fn cause(played: &Played, search: &Search<'_>, found: &Found) -> Cause {
     match found.cause(search) {
-        Cause::NOTHING if wording::is_unopened(&search.base.first) => Cause::HANDSHAKE,
+        Cause::NOTHING if wording::is_unopened(played) => Cause::HANDSHAKE,
         cause => cause,
     }
 }

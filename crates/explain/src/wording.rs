@@ -33,7 +33,7 @@ pub fn limited_by(setup: &Setup, played: &Played, search: &Search<'_>, found: &F
         return found.used_up.map_or_else(
             || match &found.unproven {
                 Some(together) => unproven(search, together),
-                None => nothing(search),
+                None => nothing(setup, played),
             },
             |place| used_up(setup, played, &search.levers[place]),
         );
@@ -193,9 +193,9 @@ fn unproven(search: &Search<'_>, together: &Gain) -> String {
     )
 }
 
-/// Returns the words for a transfer that no lever speeds up.
-fn nothing(search: &Search<'_>) -> String {
-    let played = &search.base.first;
+/// Returns the words for a transfer that no lever speeds up. `played` is the run whose account
+/// (time by limit) proves the limit, so that the words and the proof agree.
+fn nothing(setup: &Setup, played: &Played) -> String {
     let shares = Shares::of(played.sender.times());
     if is_unopened(played) {
         return format!(
@@ -208,7 +208,7 @@ fn nothing(search: &Search<'_>) -> String {
         Some((limit, _)) => format!(
             "{}. No change that was tried helps. The sender waits longest {}",
             Cause::NOTHING.words,
-            waits_for(*limit, search.setup.flow().is_udp())
+            waits_for(*limit, setup.flow().is_udp())
         ),
         None => format!("{}. The transfer took no time", Cause::NOTHING.words),
     }
