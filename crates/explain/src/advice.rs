@@ -24,6 +24,15 @@ const PRECISE: f64 = 1.05;
 const MOST_STEPS: usize = 9;
 /// Value that stands for the size of a buffer if no application has set the size.
 pub const UNSET: &str = "unset";
+/// Settings that hold payload in packet memory, in bytes.
+const BUFFERS: [&str; 6] = [
+    "tcp.send_buffer",
+    "tcp.send_buffer_max",
+    "tcp.receive_buffer",
+    "tcp.receive_buffer_max",
+    "udp.send_buffer",
+    "udp.receive_buffer",
+];
 /// Number of first values that are guessed; later values come from bisection.
 const GUESSES: usize = 3;
 /// Factor by which a guess exceeds the computed need.
@@ -94,8 +103,37 @@ pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<(Gain, Vec<String>), 
         }
         slot += lever.ample.len();
     }
+    within_pool(search, &mut best.changes);
     lower_caps(&mut best.changes);
     Ok((best, untried))
+}
+
+/// Lowers each buffer in `changes` to the packet memory that its host has after the changes, but not
+/// below its present size. No run is needed: a buffer never holds more than the packet memory.
+fn within_pool(search: &Search<'_>, changes: &mut [Change]) {
+    let Some(after) = changed(search.setup, changes) else {
+        return;
+    };
+    for change in changes {
+        let own = |host: &&HostPlan| is_buffer_of(host, &change.set);
+        let Some(host) = after.hosts.iter().find(own) else {
+            continue;
+        };
+        let present = search.setup.hosts.iter().find(own);
+        let present = present.and_then(|host| host.get(&change.set[host.name.len() + 1..]));
+        let present = present.and_then(|size| size.parse().ok()).unwrap_or(0);
+        let most = host.pool_bytes().max(present);
+        if change.to.parse::<u64>().is_ok_and(|size| size > most) {
+            change.to = most.to_string();
+        }
+    }
+}
+
+/// Returns true if `set` is the size of a buffer of `host`, or a bound on this size.
+fn is_buffer_of(host: &HostPlan, set: &str) -> bool {
+    let knob = set.strip_prefix(&host.name);
+    let knob = knob.and_then(|rest| rest.strip_prefix('.'));
+    knob.is_some_and(|knob| BUFFERS.contains(&knob))
 }
 
 /// Returns `settings` with a note on each setting that `untried` names: its value is perhaps not the
@@ -146,8 +184,16 @@ fn left_to_tuning(
         let lever = &search.levers[best.places[number]];
         let own = slot..slot + lever.ample.len();
         slot = own.end;
+        let is_within = |other: &Lever| {
+            let mut sizes = other.ample.iter();
+            let size = sizes.find_map(|change| change.to.parse::<u64>().ok());
+            let most = search.memory.into_iter();
+            let pools = hosts_of(search.setup, other).map(HostPlan::pool_bytes);
+            most.chain(pools).min() >= size
+        };
         let is_other = |other: &&Lever| {
             other.field.strip_suffix("_max") == Some(lever.field)
+                && is_within(other)
                 && other.place == lever.place
                 && hosts_of(search.setup, other).all(|host| is_set(host, other.field))
         };
