@@ -4,6 +4,7 @@
 //! costs a run; a missing clue can hide a cause.
 
 use fullpipe_scenario::{HostMeasured, Outcome, Played, Setup, Shares};
+use fullpipe_sim::link::FrameLoss;
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 /// A limit is a clue if it lasted at least this share of the time.
@@ -42,6 +43,8 @@ pub enum Clue {
     FullAcks,
     /// At least a quarter of the packet memory of the host under study was in use.
     UsedMemory,
+    /// The path dropped packets that were too long for it.
+    TooLong,
     /// The transfer did not complete.
     Unfinished,
     /// The transfer consists of datagrams.
@@ -105,7 +108,14 @@ pub const SMALL: &[Clue] = &[Clue::SmallSegments];
 /// full.
 pub const OPTIONS: &[Clue] = &[Clue::SmallSegments, Clue::FullAcks];
 /// Clues of path MTU probing, which helps if large segments never arrive.
-pub const PROBING: &[Clue] = &[Clue::SmallSegments, Clue::Timeouts, Clue::Unfinished];
+pub const PROBING: &[Clue] = &[
+    Clue::SmallSegments,
+    Clue::Timeouts,
+    Clue::Unfinished,
+    Clue::TooLong,
+];
+/// Clues of levers that avoid packets that are too long for the path.
+pub const TOO_LONG: &[Clue] = &[Clue::TooLong];
 /// Clues of Nagle's algorithm and of corks.
 pub const DELAYED: &[Clue] = &[Clue::Sender(Limit::Nagle)];
 /// Clues of loss recovery.
@@ -160,7 +170,8 @@ impl Clues {
     }
 
     /// Returns the clues from counters, each with the share of the time that it may explain. A full
-    /// table, a full ring, datagrams and lost datagrams may explain the whole time. A full
+    /// table, a full ring, packets that are too long, datagrams and lost datagrams may explain the
+    /// whole time. A full
     /// direction of ACKs may explain the share for which it was busy. Retransmissions and timeouts
     /// may explain `repair`, the share in which the sender repaired losses or had a window that a
     /// loss had reduced. Small segments may explain the share by which they are smaller than usual.
@@ -179,7 +190,19 @@ impl Clues {
         let acks = played.path.along(&back);
         let acks = acks.map(|(_, direction)| direction.busy_share());
         let acks = acks.fold(0.0, f64::max);
+        let there = setup.route(flow.from, flow.to);
+        let too_long = played.path.along(&there).any(|(_, direction)| {
+            let lost = &direction.counters.lost;
+            [
+                FrameLoss::TooLong,
+                FrameLoss::PacketTooBig,
+                FrameLoss::BlackHole,
+            ]
+            .iter()
+            .any(|reason| lost.frames(*reason) > 0)
+        });
         let all = [
+            (Clue::TooLong, too_long, 1.0),
             (Clue::FullAcks, acks >= BUSY, acks),
             (Clue::FewInFlight, in_flight < FEW, 0.0),
             (Clue::UsedMemory, used >= USED, 0.0),

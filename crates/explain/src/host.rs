@@ -14,13 +14,16 @@ use fullpipe_tcp::CongestionAlgorithm;
 use self::rows::{
     End::{Both, Each, Receiver, Sender},
     ROWS, Row,
-    Try::{Bytes, Congestion, Entries, Half, Less, More, OneOf, Tuned, Unbounded},
+    Try::{Bytes, Congestion, Entries, Fitting, Half, Less, More, OneOf, Tuned, Unbounded},
 };
 use crate::{
     cause::Cause,
     lever::{Ample, Change, Lever, Place},
 };
-use fullpipe_scenario::experiment::{HostPlan, Setup};
+use fullpipe_scenario::{
+    experiment::{HostPlan, Setup},
+    path::largest_mss,
+};
 
 mod rows;
 
@@ -214,6 +217,11 @@ impl<'a> AtHosts<'a> {
                 let all = half.into_iter().chain(product);
                 all.map(|value| self.choice(&value)).collect()
             }
+            Fitting => {
+                let size = fitting(self.setup).filter(|size| self.number > Some(*size));
+                let size = size.map(|size| self.choice(&size.to_string()));
+                list(size)
+            }
             OneOf(values) => values.iter().map(|value| self.choice(value)).collect(),
             Congestion => {
                 let all = CongestionAlgorithm::ALL.iter();
@@ -264,6 +272,18 @@ impl<'a> AtHosts<'a> {
             ..self.lever(None, value.to_string())
         }
     }
+}
+
+/// Returns the largest MSS that the hops of the path allow; `None` if no hop has a smaller MTU than
+/// its link.
+fn fitting(setup: &Setup) -> Option<u64> {
+    let flow = setup.flow();
+    let mut route = setup.route(flow.from, flow.to).into_iter();
+    let is_small = route.any(|(number, way)| {
+        let link = setup.links[number].link(way);
+        link.hop.is_some_and(|hop| usize::from(hop.mtu) < link.mtu)
+    });
+    is_small.then(|| largest_mss(setup))
 }
 
 /// The present value of a knob or of a field of the device, as text.

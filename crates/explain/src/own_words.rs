@@ -120,6 +120,11 @@ const ROWS: &[(&str, When, &str)] = &[
     ("tcp.timestamps", Sets("false"), "the timestamps option"),
     ("tcp.mtu_probing", Always, "the probing for the path MTU"),
     (
+        "tcp.base_mss",
+        Always,
+        "the segment size at which the probing for the path MTU starts",
+    ),
+    (
         "device.super_segment",
         Sets("64K"),
         "missing segmentation offload (TSO)",

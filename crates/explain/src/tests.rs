@@ -35,7 +35,6 @@ const NO_LEVERS: &[&str] = &[
     "pool.pressure_low",
     "pool.pressure_high",
     "tcp.mss_min",
-    "tcp.base_mss",
     "tcp.probe_interval",
     "tcp.push",
     "tcp.retries1",

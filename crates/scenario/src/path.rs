@@ -82,6 +82,11 @@ pub fn smallest_mtu(setup: &Setup) -> u64 {
     mtus.fold(u16::MAX.into(), u64::min)
 }
 
+/// Returns the largest MSS with which every packet of the first flow fits every link of its path.
+pub fn largest_mss(setup: &Setup) -> u64 {
+    smallest_mtu(setup).saturating_sub(headers(setup))
+}
+
 /// Returns the highest goodput of the first flow, in Mbit/s, that the rates of its links and the
 /// headers allow; infinite if no link has a rate.
 pub fn most_mbps(setup: &Setup) -> f64 {

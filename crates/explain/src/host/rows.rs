@@ -39,6 +39,9 @@ pub(super) enum Try {
     Half,
     /// Twice the present number, and this value.
     More(&'static str),
+    /// The size of a segment that the smallest MTU of the path allows. The lever exists only if a
+    /// link has a hop with a smaller MTU than the link.
+    Fitting,
     /// Each of these values, as a lever of its own.
     OneOf(&'static [&'static str]),
     /// Every other congestion control.
@@ -109,7 +112,7 @@ const fn with(mut row: Row, with: &'static [(&'static str, &'static str)]) -> Ro
 }
 
 use End::{Both, Each, Receiver, Sender};
-use Try::{Bytes, Congestion, Entries, Half, Less, More, OneOf, Tuned, Unbounded};
+use Try::{Bytes, Congestion, Entries, Fitting, Half, Less, More, OneOf, Tuned, Unbounded};
 
 pub(super) const ROWS: &[Row] = &[
     // Buffers and their caps. A row that sets the size of a buffer also turns off its growth.
@@ -519,6 +522,20 @@ pub(super) const ROWS: &[Row] = &[
         More("65495"),
         Cause::SEGMENT_SIZE,
         clue::SMALL,
+    ),
+    rule(
+        "tcp.mss_max",
+        Sender,
+        Fitting,
+        Cause::SEGMENT_SIZE,
+        clue::TOO_LONG,
+    ),
+    rule(
+        "tcp.base_mss",
+        Sender,
+        Less("512"),
+        Cause::SEGMENT_SIZE,
+        clue::TOO_LONG,
     ),
     rule(
         "tcp.rto_min",

@@ -27,7 +27,7 @@ fn a_policer_is_named_and_the_frames_that_it_dropped() {
         "workload.bytes = 2M\npath.rate = 100mbit\npath.forward.token_bucket.rate = 5mbit\npath.forward.token_bucket.burst = 16K\npath.forward.token_bucket.latency = 1ms",
     );
     let said = found.parts.line();
-    assert_eq!(found.limit.name, "token_bucket", "{said}");
+    assert_eq!(found.limit.name, "policer", "{said}");
     assert!(said.contains("frames were lost"), "{said}");
 }
 

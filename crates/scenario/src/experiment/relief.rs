@@ -4,7 +4,7 @@
 //! new impairment needs fields in `link` and an entry here. Explanations of transfers then try the
 //! values of the entry.
 
-use fullpipe_sim::link::{EcnThreshold, LinkModel, Queue};
+use fullpipe_sim::link::{EcnThreshold, LinkModel, Queue, TokenBucket};
 
 use crate::units::{rate_setting, rate_text, seconds_text, three_digits};
 
@@ -43,6 +43,10 @@ pub struct Relief {
 const RATE: u64 = 10;
 /// Largest packet on an Ethernet.
 const USUAL_MTU: usize = 1_500;
+/// Longest latency of a token bucket that counts as a policer, in microseconds.
+const POLICED_US: u64 = 10_000;
+/// Largest burst of a token bucket, in bytes.
+const MOST_BURST: u64 = u32::MAX as u64;
 /// Time that no run reaches.
 const NEVER: &str = "1000000s";
 
@@ -138,11 +142,45 @@ pub const RELIEFS: &[Relief] = &[
         })
     }),
     relief("token_bucket", "the token bucket", |link| {
-        let rate = link.token_bucket?.rate_bps;
+        let rate = link
+            .token_bucket
+            .filter(|bucket| !is_policer(bucket))?
+            .rate_bps;
         Some(ReliefValues {
             present: rate_text(rate as f64),
             twice: Some(vec![("token_bucket.rate", rate_setting(rate * 2))]),
             ample: vec![("token_bucket.rate", rate_setting(rate.saturating_mul(RATE)))],
+        })
+    }),
+    relief("policer", "the policer", |link| {
+        let bucket = link.token_bucket.filter(is_policer)?;
+        Some(ReliefValues {
+            present: policer_text(&bucket),
+            twice: Some(vec![(
+                "token_bucket.rate",
+                rate_setting(bucket.rate_bps * 2),
+            )]),
+            ample: vec![(
+                "token_bucket.rate",
+                rate_setting(bucket.rate_bps.saturating_mul(RATE)),
+            )],
+        })
+    }),
+    relief("policer_burst", "the burst of the policer", |link| {
+        let bucket = link.token_bucket.filter(is_policer)?;
+        let burst = bucket.burst_bytes;
+        // Tokens of one second, so that no usual window exceeds the burst.
+        let second = (bucket.rate_bps / 8).clamp(burst, MOST_BURST.max(burst));
+        let fields = |burst: u64, latency: &str| {
+            vec![
+                ("token_bucket.burst", burst.min(MOST_BURST).to_string()),
+                ("token_bucket.latency", latency.to_string()),
+            ]
+        };
+        Some(ReliefValues {
+            present: policer_text(&bucket),
+            twice: Some(fields(burst.saturating_mul(2), "20ms")),
+            ample: fields(second, "1s"),
         })
     }),
     Relief {
@@ -173,6 +211,18 @@ pub const RELIEFS: &[Relief] = &[
         ))
     }),
 ];
+
+/// Returns true if `bucket` polices: it drops a frame that would wait for tokens for more than
+/// [`POLICED_US`]. A bucket with a longer queue shapes.
+fn is_policer(bucket: &TokenBucket) -> bool {
+    let shortest = TokenBucket::with_latency(bucket.rate_bps, bucket.burst_bytes, POLICED_US);
+    bucket.limit_bytes <= shortest.limit_bytes
+}
+
+fn policer_text(bucket: &TokenBucket) -> String {
+    let rate = rate_text(bucket.rate_bps as f64);
+    format!("{rate} with a burst of {} bytes", bucket.burst_bytes)
+}
 
 const fn relief(
     name: &'static str,
