@@ -407,7 +407,10 @@ fn without_advice(
         shown_by: shown_by::of(setup, played, &levers),
         levers: best.map_or_else(Vec::new, |best| best.places.iter().map(name).collect()),
         kind: found.place().map(|place| search.levers[place].kind),
-        rival: found.rival.as_ref().map(|rival| name(&rival.places[0])),
+        rival: found.rival.as_ref().map(|rival| {
+            let names: Vec<_> = rival.places.iter().map(name).collect();
+            names.join(" + ")
+        }),
         fault: found.fault.as_ref().map(|fault| {
             let lever = &search.levers[fault.places[0]];
             PathFault {

@@ -29,8 +29,9 @@ pub struct Explanation {
     /// The part of the transfer that the first of `levers` changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<LeverKind>,
-    /// A lever of another cause whose result is within 5 % of the best lever's result. If the best
-    /// lever is a slow reader: the best lever of the hosts.
+    /// A lever of another cause whose result is within 5 % of the best lever's result; the names of
+    /// several that help together are joined by ` + `. If the best lever is a slow reader, an event
+    /// of the path or a pause of the application: the best lever of the hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rival: Option<String>,
     /// The impairment of the path that costs most time, if it costs at least a quarter of the time

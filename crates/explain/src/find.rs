@@ -26,7 +26,8 @@ const RIVALS: usize = 2;
 pub struct Found {
     /// The lever, or the combination of levers, that helps most; `None` if nothing helps.
     pub best: Option<Gain>,
-    /// A lever of another cause whose result is within 5 % of the best lever's result.
+    /// A lever of another cause, or several that help together, whose result is within 5 % of the
+    /// best result.
     pub rival: Option<Gain>,
     /// The impairment of the path that costs most time, if that time is at least [`FAULT`] of the
     /// time that the best lever of the hosts saves.
@@ -66,6 +67,7 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
     let Hosts {
         singles: mut tried,
         together,
+        equal,
         unproven,
     } = hosts::of(search, deep)?;
     search.twin.work().allow(CONFIRMED);
@@ -90,6 +92,19 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
                     ..Found::default()
                 });
             }
+            // An event of the path or a pause of the application that costs clearly more is named
+            // first.
+            let events = search.singles(&search.of_events())?;
+            let event = Gain::first_worth(&events).cloned();
+            tried.extend(events);
+            if let Some(event) = event.filter(|event| event.is_clearly_better_than(&host)) {
+                return Ok(Found {
+                    best: Some(event),
+                    rival: Some(host),
+                    tried,
+                    ..Found::default()
+                });
+            }
             Some(host)
         }
         None => None,
@@ -107,7 +122,7 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
             }
         }
     };
-    let (best, rival) = with_rival(search, best, &tried);
+    let (best, rival) = with_rival(search, best, &tried, equal);
     let fault = match &best {
         Some(best) if deep => worse_fault(search, best)?,
         _ => None,
@@ -128,12 +143,17 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
 }
 
 /// Finds the lever that helps most on a full path; `None` if the path is not full or no lever
-/// helps.
+/// helps. The rates of the path run first. The other levers of the path run only if no rate helps
+/// and no lever of a host can help.
 fn of_full_path(search: &Search<'_>) -> Result<Option<Found>, TwinFailure> {
-    if !search.is_path_full() {
+    let is_full = search.is_path_full();
+    if !is_full && !search.is_path_nearly_full() {
         return Ok(None);
     }
-    let tried = search.singles(&search.of_path())?;
+    let mut tried = search.singles(&search.rates())?;
+    if is_full && Gain::first_worth(&tried).is_none() {
+        tried = search.singles(&search.of_path())?;
+    }
     let best = Gain::first_worth(&tried).cloned();
     Ok(best.map(|best| Found {
         best: Some(best),
@@ -142,26 +162,37 @@ fn of_full_path(search: &Search<'_>) -> Result<Option<Found>, TwinFailure> {
     }))
 }
 
-/// Returns `best`, and the lever of another cause in `tried` that helps about as much.
+/// Returns `best`, and the lever of another cause in `tried` that helps about as much. If there is
+/// none, `equal` is used: a combination of levers of the hosts.
 fn with_rival(
     search: &Search<'_>,
     best: Option<Gain>,
     tried: &[Gain],
+    equal: Option<Gain>,
 ) -> (Option<Gain>, Option<Gain>) {
-    let best = match best {
-        Some(best) if best.places.len() == 1 => best,
-        together => return (together, None),
+    let Some(best) = best else {
+        return (None, None);
     };
-    let cause = |gain: &Gain| search.levers[gain.places[0]].cause;
+    let cause = |place: &usize| search.levers[*place].cause;
     let is_host = |gain: &Gain| search.levers[gain.places[0]].kind.is_of_host();
-    let rival = tried.iter().find(|other| {
+    // Additional connections evade a limit, so a pause that causes the limit is named first.
+    let is_evasion = cause(&best.places[0]) == Cause::CONNECTIONS;
+    let is_pause = |gain: &&Gain| gain.is_worth() && search.is_pause(gain.places[0]);
+    if let Some(pause) = tried.iter().find(is_pause).filter(|_| is_evasion) {
+        return (Some(pause.clone()), Some(best));
+    }
+    let is_other = |other: &Gain| {
+        let mut causes = other.places.iter().map(cause);
+        let is_new = causes.all(|own| best.places.iter().all(|place| cause(place) != own));
         let is_same_side = is_host(other) == is_host(&best);
-        is_same_side && other.is_worth() && cause(other) != cause(&best) && other.equals(&best)
-    });
+        is_same_side && is_new && other.is_worth() && other.equals(&best)
+    };
+    let rival = tried.iter().find(|other| is_other(other)).cloned();
+    let rival = rival.or_else(|| equal.filter(is_other));
     match rival {
-        // Additional connections evade a limit, so the limit itself is named first.
-        Some(rival) if cause(&best) == Cause::CONNECTIONS => (Some(rival.clone()), Some(best)),
-        rival => (Some(best), rival.cloned()),
+        // The same holds for a limit that costs about as much.
+        Some(rival) if is_evasion => (Some(rival), Some(best)),
+        rival => (Some(best), rival),
     }
 }
 

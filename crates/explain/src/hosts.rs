@@ -36,6 +36,8 @@ pub struct Hosts {
     /// At most two combinations of levers, the better one last. The first gains clearly more than
     /// each of its levers alone. The second adds levers to the first, or to the best single lever.
     pub together: Vec<Gain>,
+    /// A combination that gains about as much as the best single lever and does not contain it.
+    pub equal: Option<Gain>,
     /// A combination that gains clearly more than any single lever, but whose needless levers were
     /// not removed, because the budget ended. Set only if there is no other combination.
     pub unproven: Option<Gain>,
@@ -76,6 +78,7 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     search.twin.work().allow(share);
     let mut tries = combinations(search, &mut clues, &singles, deep)?;
     tries.extend(of_helpful(search, &singles)?);
+    let equal = equal_of(search, &tries, Gain::first_worth(&singles))?;
     let (best, unproven) = best_of(search, tries, Gain::first_worth(&singles))?;
     let is_together = |best: &Gain| best.places.len() > 1;
     let (together, alone): (Vec<Gain>, Vec<Gain>) = best.into_iter().partition(is_together);
@@ -97,6 +100,7 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     }
     Ok(Hosts {
         together: together.into_iter().chain(more).collect(),
+        equal,
         unproven,
         singles,
     })
@@ -277,6 +281,30 @@ fn best_of(
     let few = few.find(|gain| gain.places.len() <= MOST_UNPROVEN && is_more(gain));
     let unproven = few.is_none().then_some(best);
     Ok((few, unproven.filter(is_more)))
+}
+
+/// Returns the smallest of `tries` that gains about as much as the best `single` lever without its
+/// setting. Each of its levers must be needed for this gain.
+fn equal_of(
+    search: &Search<'_>,
+    tries: &[Gain],
+    single: Option<&Gain>,
+) -> Result<Option<Gain>, TwinFailure> {
+    let Some(single) = single else {
+        return Ok(None);
+    };
+    let is_equal = |gain: &&Gain| {
+        let mut places = gain.places.iter();
+        (2..=MOST_UNPROVEN).contains(&gain.places.len())
+            && places.all(|place| !search.is_same_setting(*place, single.places[0]))
+            && gain.equals(single)
+    };
+    let equal = tries.iter().filter(is_equal);
+    let Some(equal) = equal.min_by_key(|gain| gain.places.len()) else {
+        return Ok(None);
+    };
+    let equal = fewest(search, equal.clone())?;
+    Ok(Some(equal).filter(|gain| gain.places.len() > 1 && gain.is_worth()))
 }
 
 /// Extends `best` by at most [`ROUNDS`] levers, each of which makes it clearly faster, the best

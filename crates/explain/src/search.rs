@@ -7,7 +7,10 @@
 
 use std::cmp::Ordering;
 
-use fullpipe_scenario::{PathAccount, Played, Setup, Shares, path::smallest_mtu};
+use fullpipe_scenario::{
+    PathAccount, Played, Setup, Shares,
+    path::{Path, smallest_mtu},
+};
 use fullpipe_sim::link::Direction;
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
@@ -33,6 +36,15 @@ const ALONE: f64 = 0.87;
 const EQUAL: f64 = 0.05;
 /// Headers of a segment with timestamps, in bytes.
 const USUAL_OVERHEAD: u64 = 52;
+/// A path is nearly full if the goodput is at least this share of the payload that its slowest link
+/// can carry.
+const NEARLY_FULL: f64 = 0.94;
+/// Fields of a link that bound its rate.
+const RATES: [&str; 4] = ["rate", "token_bucket", "policer", "radio"];
+/// Fields of a link that are events or rules of the path, not its size.
+const EVENTS: [&str; 2] = ["outage", "policer_burst"];
+/// Fields of a sending application that waits between its writes.
+const PAUSES: [&str; 2] = ["pause", "think"];
 /// Bytes of the timestamps option with its padding.
 const OPTIONS: f64 = 12.0;
 /// Two gains are equal if their ratio is below this factor.
@@ -126,6 +138,12 @@ impl Gain {
     /// Returns true if this change saves nearly as much time as `other`, or more.
     pub fn saves_as_much_time(&self, other: &Self) -> bool {
         self.saves_of(other) >= 1.0 - EQUAL
+    }
+
+    /// Returns true if this change gives a higher speed than `other`, and the two speeds are not
+    /// about equal.
+    pub fn is_clearly_better_than(&self, other: &Self) -> bool {
+        self.beats(other) && !self.equals(other)
     }
 
     /// Returns true if the two speeds are about equal.
@@ -436,6 +454,37 @@ impl<'a> Search<'a> {
         self.is_full_in(&self.base.first)
     }
 
+    /// Returns true if the only flow carries nearly the payload that the slowest link of its path
+    /// can carry in full segments: at least the share [`NEARLY_FULL`].
+    pub fn is_path_nearly_full(&self) -> bool {
+        let setup = self.setup;
+        let mtu = smallest_mtu(setup);
+        let is_alone = setup.flows.len() == 1 && !setup.flow().is_udp();
+        let path = Path::of(setup, mtu.saturating_sub(USUAL_OVERHEAD).max(1));
+        let most_mbps = path.payload_bps / 1e6;
+        is_alone
+            && OPTIONS <= mtu as f64 * WORTH
+            && self.base.is_complete()
+            && self.base.mean_mbps() >= most_mbps * NEARLY_FULL
+    }
+
+    /// Indices of the levers for the rates of the links, in the direction of the payload.
+    pub fn rates(&self) -> Vec<usize> {
+        let setup = self.setup;
+        let route = setup.route(setup.flow().from, setup.flow().to);
+        let is_of_payload = |lever: &Lever| match lever.place {
+            Place::Link(link, Some(way)) => route.contains(&(link, way)),
+            Place::Link(_, None) => true,
+            Place::Hosts(_) | Place::Flow => false,
+        };
+        let mut all = self.of_path();
+        all.retain(|place| {
+            let lever = &self.levers[*place];
+            RATES.contains(&lever.field) && is_of_payload(lever)
+        });
+        all
+    }
+
     /// Returns true if a link on the path of a single flow is so full that no lever of a host can
     /// gain [`WORTH`]. Such a link is busy almost all the time, and carries almost only new payload
     /// in full segments. `played` is a run of the row, with or without changes.
@@ -543,6 +592,23 @@ impl<'a> Search<'a> {
         let all = self.of_others().into_iter();
         all.filter(|place| is_slow && self.levers[*place].cause == Cause::SLOW_READER)
             .collect()
+    }
+
+    /// Indices of the levers that remove an event or a rule of the path, or a pause of the
+    /// application. They are named instead of a lever of the hosts that helps clearly less, because
+    /// no setting of a host removes them.
+    pub fn of_events(&self) -> Vec<usize> {
+        let is_event =
+            |lever: &Lever| lever.kind == LeverKind::Path && EVENTS.contains(&lever.field);
+        let mut all = self.suggested(&self.clues, |kind| !kind.is_of_host());
+        all.retain(|place| self.is_pause(*place) || is_event(&self.levers[*place]));
+        all
+    }
+
+    /// Returns true if the lever at `place` removes a pause of the sending application.
+    pub fn is_pause(&self, place: usize) -> bool {
+        let lever = &self.levers[place];
+        lever.cause == Cause::APPLICATION && PAUSES.contains(&lever.field)
     }
 
     /// Returns true if the peer of an incomplete transfer is not gone but unreachable: with a

@@ -72,6 +72,7 @@ fn an_outage_in_the_first_flight_is_named_whatever_the_hosts_can_gain() {
     let found = of("path.forward.outage.after = 45ms\npath.forward.outage.length = 5s");
     let said = found.parts.line();
     assert!(said.contains("the outage of link `path`"), "{said}");
+    assert_eq!(found.limit.name, "outage", "{said}");
     assert!(said.contains("path.forward.outage.after"), "{said}");
 }
 
