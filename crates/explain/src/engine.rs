@@ -260,6 +260,8 @@ fn explained(
     let advised: Vec<Change> = settings.iter().map(|at| at.change.clone()).collect();
     // Run the advice even if the budget is used up.
     twin.forced(&advised, twin.seeds())?;
+    twin.notice_chance(&advised)?;
+    twin.forced(&advised, twin.seeds())?;
     let seeds = twin.certain(&advised)?.map_or(1, |speed| speed.mbps.len());
     let Some(gain) = search
         .gain(&best.places, &advised, seeds)?

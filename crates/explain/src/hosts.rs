@@ -51,6 +51,11 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     search.twin.work().allow(SINGLES);
     let mut clues = search.clues.clone();
     let all = with_all_resources(search, &[], &mut clues, &search.base)?;
+    if let Some(all) = &all
+        && all.is_worth()
+    {
+        search.twin.notice_chance(&all.changes)?;
+    }
     // Conclude that no resource matters only if the run with all ample resources is identical to the
     // unchanged run. If the runs differ, helpful and harmful changes may cancel each other out.
     let is_same = |gain: &Gain| gain.speed.is_same(&search.base);

@@ -92,6 +92,24 @@ pub struct Speed {
 }
 
 impl Speed {
+    /// The result of the first seed.
+    fn first_seed(&self) -> Self {
+        Self {
+            mbps: vec![self.mbps[0]],
+            complete: vec![self.complete[0]],
+            looks: vec![Arc::clone(&self.looks[0])],
+            ..self.clone()
+        }
+    }
+
+    /// Adds the results of further seeds.
+    fn append(&mut self, run: &Self) {
+        self.clues.add(&run.clues);
+        self.mbps.extend(&run.mbps);
+        self.complete.extend(&run.complete);
+        self.looks.extend(run.looks.iter().cloned());
+    }
+
     /// The mean over the seeds.
     pub fn mean_mbps(&self) -> f64 {
         self.mbps.iter().sum::<f64>() / self.mbps.len() as f64
@@ -180,7 +198,9 @@ pub struct Twin<'a> {
     /// The part of the transfer that is run.
     part: Part,
     /// Number of seeds with which a change is run before the verdict may name it.
-    seeds: usize,
+    seeds: AtomicUsize,
+    /// True if the unchanged row gives the same result with every seed.
+    is_steady: bool,
     /// Speed of the unchanged row; `None` before it has run.
     base: Option<Speed>,
     /// Results by setup and part.
@@ -207,7 +227,8 @@ impl<'a> Twin<'a> {
             setup,
             seed,
             part,
-            seeds: SEEDS,
+            seeds: AtomicUsize::new(SEEDS),
+            is_steady: false,
             base: None,
             known: Arc::default(),
             runs: Arc::default(),
@@ -234,7 +255,8 @@ impl<'a> Twin<'a> {
             setup,
             seed: self.seed,
             part,
-            seeds: SEEDS,
+            seeds: AtomicUsize::new(SEEDS),
+            is_steady: false,
             base: None,
             known: Arc::clone(&self.known),
             runs: Arc::clone(&self.runs),
@@ -248,23 +270,48 @@ impl<'a> Twin<'a> {
         let both = self.forced(&[], 2)?.expect("the row itself is valid");
         let is_random = path::is_random(self.setup);
         let by_chance = is_random || both.mbps[0].to_bits() != both.mbps[1].to_bits();
-        self.seeds = if by_chance { most } else { 1 };
-        let base = self.forced(&[], self.seeds)?;
+        let seeds = if by_chance { most } else { 1 };
+        let base = self.forced(&[], seeds)?;
         let base = base.expect("the row itself is valid");
-        self.seeds = self.seeds.min(base.mbps.len());
+        self.seeds = AtomicUsize::new(seeds.min(base.mbps.len()));
+        self.is_steady = !by_chance;
         self.base = Some(base);
         Ok(self)
     }
 
     /// Number of seeds of a run whose result decides: 1 if runs with different seeds do not differ.
     pub fn seeds(&self) -> usize {
-        self.seeds
+        self.seeds.load(Ordering::Relaxed)
+    }
+
+    /// Runs `changes` with a second seed, if runs have one seed. If the two results differ, the
+    /// changed row depends on chance although the unchanged row does not: all further runs have
+    /// several seeds. Returns true in this case.
+    ///
+    /// # Errors
+    /// Returns a violation that a checker of the simulator found.
+    pub fn notice_chance(&self, changes: &[Change]) -> Result<bool, TwinFailure> {
+        if self.seeds() > 1 {
+            return Ok(false);
+        }
+        let speed = self.speed(changes, 2)?;
+        let is_other = |speed: &Speed| {
+            speed
+                .mbps
+                .iter()
+                .any(|mbps| mbps.to_bits() != speed.mbps[0].to_bits())
+        };
+        let is_chance = speed.as_ref().is_some_and(is_other);
+        if is_chance {
+            self.seeds.store(SEEDS, Ordering::Relaxed);
+        }
+        Ok(is_chance)
     }
 
     /// Number of seeds of a run that only selects the levers (things that could be changed) for
     /// further runs.
     pub fn few_seeds(&self) -> usize {
-        self.seeds.min(2)
+        self.seeds().min(2)
     }
 
     /// Number of simulated transfers so far, one for each setup and seed.
@@ -299,7 +346,7 @@ impl<'a> Twin<'a> {
     /// # Errors
     /// Returns a violation that a checker of the simulator found.
     pub fn base(&self) -> Result<Speed, TwinFailure> {
-        let base = self.forced(&[], self.seeds)?;
+        let base = self.forced(&[], self.seeds())?;
         Ok(base.expect("the row itself is valid"))
     }
 
@@ -314,7 +361,8 @@ impl<'a> Twin<'a> {
             setup: self.setup,
             seed: self.seed,
             part: Part::WHOLE,
-            seeds: self.seeds,
+            seeds: AtomicUsize::new(self.seeds()),
+            is_steady: false,
             base: None,
             known: Arc::clone(&self.known),
             runs: Arc::clone(&self.runs),
@@ -372,6 +420,14 @@ impl<'a> Twin<'a> {
             if speed.as_ref().is_some_and(is_exact) || !may_run() {
                 break;
             }
+            // The unchanged row repeats its first result if it does not depend on chance.
+            let repeated = speed
+                .as_ref()
+                .filter(|_| self.is_steady && changes.is_empty());
+            if let Some(first) = repeated.map(Speed::first_seed) {
+                speed.iter_mut().for_each(|speed| speed.append(&first));
+                continue;
+            }
             let run = self.play(&setup, number, changes, like)?;
             let speed = speed.get_or_insert_with(|| Speed {
                 mbps: Vec::new(),
@@ -380,10 +436,7 @@ impl<'a> Twin<'a> {
                 looks: Vec::new(),
                 clues: Clues::default(),
             });
-            speed.clues.add(&run.clues);
-            speed.mbps.extend(run.mbps);
-            speed.complete.extend(run.complete);
-            speed.looks.extend(run.looks);
+            speed.append(&run);
         }
         if let Some(speed) = speed.as_ref().filter(|speed| speed.mbps.len() > before) {
             let mut all = locked(&self.known);
