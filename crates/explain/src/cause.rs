@@ -97,6 +97,8 @@ causes! {
     DEVICE = "device", "the transmit queue of the network device";
     /// The queue of packets for a neighbour whose link address is not resolved yet.
     NEIGHBOUR = "neighbour", "the queue of packets for an unresolved neighbour";
+    /// Other flows take a part of a full link.
+    SHARED_LINK = "shared_link", "the other flows on link";
     /// No connection was established.
     HANDSHAKE = "handshake", "the handshake";
     /// No part of the transfer that the budget allows to run predicts the whole transfer, so no

@@ -26,7 +26,7 @@ use crate::{
     own_words::words_of,
     path, proof,
     search::{Gain, Search, WORTH},
-    shown_by,
+    shared_link, shown_by, smaller,
     twin::{Speed, Twin, TwinFailure},
     wording,
     work::{ADVISED, Effort, FOUND, Progress, Work},
@@ -101,6 +101,9 @@ pub fn explain_played(
     effort: Effort,
     progress: &Progress<'_>,
 ) -> Result<Explanation, TwinFailure> {
+    if let Some(found) = shared_link::of(setup, played) {
+        return Ok(found);
+    }
     let work = Arc::new(Work::of_row(played.steps, effort, progress));
     let measured = played.measured.first_flow_mbps(setup.flow());
     let mut part = part(setup, played, work.budget());
@@ -244,16 +247,28 @@ fn explained(
         let whole = search.full_link(&played.path);
         found.used_up = whole.or(found.used_up);
     }
-    let Some(best) = &found.best else {
+    let is_host = |best: &Gain| {
+        let mut places = best.places.iter();
+        places.all(|place| search.levers[*place].kind.is_of_host())
+    };
+    let host = found.best.clone().filter(is_host);
+    // A full link carries no more with a smaller buffer.
+    let is_full = search.is_path_full() || search.is_path_nearly_full();
+    if !is_full
+        && !part.is_whole()
+        && let Some(smaller) = smaller::of(&search, played)?
+    {
+        match &host {
+            Some(best) if smaller.equals(best) => {
+                found.rival.get_or_insert(smaller);
+            }
+            Some(best) if best.beats(&smaller) => {}
+            _ => return Ok(with_smaller_buffer(setup, played, &search, smaller)),
+        }
+    }
+    let Some(best) = &host else {
         return Ok(without_advice(setup, played, &search, &found));
     };
-    let is_host = best
-        .places
-        .iter()
-        .all(|place| search.levers[*place].kind.is_of_host());
-    if !is_host {
-        return Ok(without_advice(setup, played, &search, &found));
-    }
     twin.work().begin(ADVISED);
     let (smallest, untried) = advice::smallest(&search, best.clone())?;
     let settings = advice::noted(advice::settings(setup, &search, &smallest), &untried);
@@ -374,6 +389,28 @@ fn next(
         cause,
         wording::limited_next(&setup, &search, &found),
     )))
+}
+
+/// Returns the explanation of a transfer that a smaller buffer makes faster, according to `gain`, a
+/// run of the whole transfer.
+fn with_smaller_buffer(
+    setup: &Setup,
+    played: &Played,
+    search: &Search<'_>,
+    gain: Gain,
+) -> Explanation {
+    let settings = advice::settings(setup, search, &gain);
+    let predicted = predicted(setup, &gain.changes, 1.0, &gain.speed);
+    let found = Found {
+        tried: vec![gain.clone()],
+        best: Some(gain),
+        ..Found::default()
+    };
+    let mut explanation = without_advice(setup, played, search, &found);
+    explanation.parts.gives = Some(wording::gives(setup, played, &predicted));
+    explanation.advise(settings);
+    explanation.predicted = Some(predicted);
+    explanation
 }
 
 /// Returns the explanation of the cause, without an advice.

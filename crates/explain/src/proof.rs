@@ -18,6 +18,7 @@ use crate::{
     lever::{Lever, Place, USUAL},
     search::{Gain, Search, WORTH},
     shown_by::BUSY,
+    smaller::{is_smaller_buffer, overflows},
     wording::{self, either, ends_of, listed, percent, waits_for},
 };
 
@@ -35,15 +36,56 @@ pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Foun
     told.extend(reader(setup, played));
     told.extend(unanswered(setup, played));
     told.extend(unfinished(setup, played));
-    told.extend(losses(setup, played, search, found));
+    let best = found.best.as_ref();
+    let lever = best.map(|best| &search.levers[best.places[0]]);
+    told.extend(losses(setup, played, lever));
     told.extend(marks(setup, played));
     if played.measured.link_busy_share >= BUSY {
         told.push(busy(setup, played));
     }
     let runs = found.best.iter().chain(&found.rival).chain(&found.fault);
     told.extend(runs.map(|gain| tried(setup, played, search, gain)));
+    told.extend(less_is_more(setup, played, search, found));
     told.extend(no_help(setup, search, found));
     told
+}
+
+/// Says that a smaller buffer is faster because the queue of the path is short, if this is the
+/// cause.
+fn less_is_more(
+    setup: &Setup,
+    played: &Played,
+    search: &Search<'_>,
+    found: &Found,
+) -> Option<String> {
+    let named = found.best.iter().chain(&found.rival);
+    let mut places = named.flat_map(|gain| &gain.places);
+    let is_smaller = places.any(|place| is_smaller_buffer(&search.levers[*place]));
+    (is_smaller && overflows(setup, played) > 0).then(|| {
+        "Less is more: with a smaller buffer, the sender overflows the short queue of the path less \
+         often."
+            .to_string()
+    })
+}
+
+/// Returns the sentences that prove that other flows on a full link are the limit. `full` is the
+/// link and the direction of the payload.
+pub fn of_shared_link(setup: &Setup, played: &Played, full: (usize, Direction)) -> Vec<String> {
+    let share = percent(played.path.links[full.0].direction(full.1).full_share());
+    let flow = &setup.flow().name;
+    let first = played.measured.flows.first();
+    let carried = first.map(|first| {
+        format!(
+            "Flow `{flow}` carried {} of the payload of all {} flows.",
+            percent(first.payload_share),
+            setup.flows.len()
+        )
+    });
+    let told = account(setup, played).into_iter();
+    let told = told.chain(losses(setup, played, None));
+    told.chain([busy_direction(setup, full, &share)])
+        .chain(carried)
+        .collect()
 }
 
 /// Lists the limits for which the sender waited longest, at most [`MOST_TOLD`].
@@ -119,11 +161,12 @@ fn unfinished(setup: &Setup, played: &Played) -> Option<String> {
     }
 }
 
-/// Names the place of the main loss, if the losses cost time, datagrams or the handshake.
-fn losses(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) -> Option<String> {
+/// Names the place of the main loss, if the losses cost time, datagrams or the handshake. `lever`
+/// is the lever that helps most.
+fn losses(setup: &Setup, played: &Played, lever: Option<&Lever>) -> Option<String> {
     let shares = Shares::of(played.sender.times());
     let repair = shares.share(Limit::Recovery) + shares.share(Limit::CwndAfterLoss);
-    let most = main_loss(setup, played, search, found)?.words(setup);
+    let most = main_loss(setup, played, lever)?.words(setup);
     if setup.flow().is_udp() {
         let lost = played.measured.lost_share.filter(|share| *share > 0.0)?;
         let lost = percent(lost);
@@ -141,12 +184,7 @@ fn losses(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) ->
 /// impairment, or if this direction lost nothing, returns the largest loss outside the direction of
 /// the ACKs, because a lost ACK costs little: a later ACK acknowledges the same payload. If only
 /// ACKs were lost, returns the largest loss of all.
-fn main_loss<'a>(
-    setup: &Setup,
-    played: &'a Played,
-    search: &Search<'_>,
-    found: &Found,
-) -> Option<PathLoss<'a>> {
+fn main_loss<'a>(setup: &Setup, played: &'a Played, lever: Option<&Lever>) -> Option<PathLoss<'a>> {
     let losses = played.path.losses();
     let is_at = |loss: &PathLoss<'_>, number: usize, way: Direction| match loss.place {
         LossPlace::Link {
@@ -154,10 +192,6 @@ fn main_loss<'a>(
         } => link == setup.links[number].name && direction == way,
         LossPlace::Host { .. } => false,
     };
-    let lever = found
-        .best
-        .as_ref()
-        .map(|best| &search.levers[best.places[0]]);
     let named = lever.and_then(|lever| match lever.place {
         Place::Link(number, Some(way)) if !USUAL.contains(&lever.field) => Some((number, way)),
         Place::Link(..) | Place::Hosts(_) | Place::Flow => None,
@@ -190,10 +224,15 @@ fn busy(setup: &Setup, played: &Played) -> String {
         true => Direction::Back,
         false => Direction::Forward,
     };
+    busy_direction(setup, (played.busiest, way), &share)
+}
+
+/// States the busy share of one direction of a link.
+fn busy_direction(setup: &Setup, (link, way): (usize, Direction), share: &str) -> String {
     format!(
         "Link `{}`{} was busy {share} of the time.",
-        account.link,
-        ends_of(setup, played.busiest, way)
+        setup.links[link].name,
+        ends_of(setup, link, way),
     )
 }
 

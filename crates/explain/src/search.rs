@@ -244,6 +244,21 @@ impl<'a> Search<'a> {
         Ok(self.gain_over(base, (places, changes), speed))
     }
 
+    /// Returns the gain of the whole transfer with `changes`, those of the lever at `place`, over
+    /// `played`, the whole transfer without changes.
+    pub fn gain_of_whole(
+        &self,
+        played: &Played,
+        (place, changes): (usize, &[Change]),
+        speed: Speed,
+    ) -> Gain {
+        let measured = played.measured.first_flow_mbps(self.setup.flow());
+        Gain {
+            ratio: speed.mean_mbps() / measured,
+            ..self.gain_over(&self.base, (&[place], changes), speed)
+        }
+    }
+
     /// Returns the gain of a run with `changes` over `base`, which ran with the same seeds.
     fn gain_over(
         &self,

@@ -31,9 +31,7 @@ pub fn of(setup: &Setup, played: &Played, levers: &[&Lever]) -> ShownBy {
         return longest();
     };
     match &first.place {
-        Place::Link(link, direction) if is_busy(played, *link, *direction) => {
-            ShownBy::Link(setup.links[*link].name.clone())
-        }
+        Place::Link(link, direction) if is_busy(played, *link, *direction) => of_link(setup, *link),
         Place::Hosts(places) if works(setup, first, places[0]) => {
             ShownBy::Processor(setup.hosts[places[0]].name.clone())
         }
@@ -51,6 +49,11 @@ pub fn of(setup: &Setup, played: &Played, levers: &[&Lever]) -> ShownBy {
         }
         Place::Link(..) => longest(),
     }
+}
+
+/// Returns the part of the graphs that shows `link`.
+pub fn of_link(setup: &Setup, link: usize) -> ShownBy {
+    ShownBy::Link(setup.links[link].name.clone())
 }
 
 /// The limits that the sender reports while an application is the cause. Levers of applications
