@@ -68,6 +68,7 @@ const NO_LEVERS: &[&str] = &[
 ];
 
 mod cost;
+mod named_first;
 mod own_names;
 mod sentences;
 
