@@ -252,12 +252,7 @@ fn explained(
         places.all(|place| search.levers[*place].kind.is_of_host())
     };
     let host = found.best.clone().filter(is_host);
-    // A full link carries no more with a smaller buffer.
-    let is_full = search.is_path_full() || search.is_path_nearly_full();
-    if !is_full
-        && !part.is_whole()
-        && let Some(smaller) = smaller::of(&search, played)?
-    {
+    if let Some(smaller) = smaller_buffer(&search, played, part)? {
         match &host {
             Some(best) if smaller.equals(best) => {
                 found.rival.get_or_insert(smaller);
@@ -266,12 +261,39 @@ fn explained(
             _ => return Ok(with_smaller_buffer(setup, played, &search, smaller)),
         }
     }
-    let Some(best) = &host else {
+    let Some(best) = host else {
         return Ok(without_advice(setup, played, &search, &found));
     };
+    advised(setup, played, &search, (part, &best, &found))
+}
+
+/// Returns the gain of a smaller buffer, if the path is not full and the earlier runs were only of a
+/// part of the transfer.
+fn smaller_buffer(
+    search: &Search<'_>,
+    played: &Played,
+    part: Part,
+) -> Result<Option<Gain>, TwinFailure> {
+    // A full link carries no more with a smaller buffer.
+    let is_full = search.is_path_full() || search.is_path_nearly_full();
+    match is_full || part.is_whole() {
+        true => Ok(None),
+        false => smaller::of(search, played),
+    }
+}
+
+/// Returns the explanation with an advice: the smallest settings that keep the gain of `best`, a
+/// lever of the hosts. Without an advice if these settings gain too little.
+fn advised(
+    setup: &Setup,
+    played: &Played,
+    search: &Search<'_>,
+    (part, best, found): (Part, &Gain, &Found),
+) -> Result<Explanation, TwinFailure> {
+    let twin = &search.twin;
     twin.work().begin(ADVISED);
-    let (smallest, untried) = advice::smallest(&search, best.clone())?;
-    let settings = advice::noted(advice::settings(setup, &search, &smallest), &untried);
+    let (smallest, untried) = advice::smallest(search, best.clone())?;
+    let settings = advice::noted(advice::settings(setup, search, &smallest), &untried);
     let advised: Vec<Change> = settings.iter().map(|at| at.change.clone()).collect();
     // Run the advice even if the budget is used up.
     twin.forced(&advised, twin.seeds())?;
@@ -282,17 +304,16 @@ fn explained(
         .gain(&best.places, &advised, seeds)?
         .filter(Gain::is_worth)
     else {
-        return Ok(without_advice(setup, played, &search, &found));
+        return Ok(without_advice(setup, played, search, found));
     };
     twin.work().begin(1.0);
-    let Some(predicted) = prediction(setup, played, &search, part, &advised, (seeds, &gain))?
-    else {
-        return Ok(without_advice(setup, played, &search, &found));
+    let Some(predicted) = prediction(setup, played, search, part, &advised, (seeds, &gain))? else {
+        return Ok(without_advice(setup, played, search, found));
     };
     let named = best.places.iter().map(|place| search.levers[*place].cause);
     let named: Vec<_> = named.collect();
-    let next = next(setup, &search, part, &advised, &named)?;
-    let mut explanation = without_advice(setup, played, &search, &found);
+    let next = next(setup, search, part, &advised, &named)?;
+    let mut explanation = without_advice(setup, played, search, found);
     explanation.parts.gives = Some(wording::gives(setup, played, &predicted));
     explanation.advise(settings);
     explanation.predicted = Some(predicted);

@@ -78,35 +78,17 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
     let together = together.map(|gain| search.strongest_first(gain, &tried));
     search.twin.work().allow(1.0);
     let best = match together.or(single) {
-        Some(host) => {
-            let readers = search.singles(&search.of_slow_reader())?;
-            let reader = Gain::first_worth(&readers).cloned();
-            tried.extend(readers);
-            // If a larger buffer and a faster reader save the same time, the reader is named: the
-            // buffer would only hide the slow reader.
-            if let Some(reader) = reader.filter(|reader| reader.saves_as_much_time(&host)) {
+        Some(host) => match first_named(search, &host, &mut tried)? {
+            Some(first) => {
                 return Ok(Found {
-                    best: Some(reader),
+                    best: Some(first),
                     rival: Some(host),
                     tried,
                     ..Found::default()
                 });
             }
-            // An event of the path or a pause of the application that costs clearly more is named
-            // first.
-            let events = search.singles(&search.of_events())?;
-            let event = Gain::first_worth(&events).cloned();
-            tried.extend(events);
-            if let Some(event) = event.filter(|event| event.is_clearly_better_than(&host)) {
-                return Ok(Found {
-                    best: Some(event),
-                    rival: Some(host),
-                    tried,
-                    ..Found::default()
-                });
-            }
-            Some(host)
-        }
+            None => Some(host),
+        },
         None => None,
     };
     let best = match best {
@@ -140,6 +122,27 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
         rival,
         tried,
     })
+}
+
+/// Returns the lever that is named before `host`, the best of the hosts: a faster reader, or the
+/// removal of an event of the path or of a pause of the application. Adds the runs to `tried`.
+fn first_named(
+    search: &Search<'_>,
+    host: &Gain,
+    tried: &mut Vec<Gain>,
+) -> Result<Option<Gain>, TwinFailure> {
+    let readers = search.singles(&search.of_slow_reader())?;
+    let reader = Gain::first_worth(&readers).cloned();
+    tried.extend(readers);
+    // If a larger buffer and a faster reader save the same time, the reader is named: the buffer
+    // would only hide the slow reader.
+    if let Some(reader) = reader.filter(|reader| reader.saves_as_much_time(host)) {
+        return Ok(Some(reader));
+    }
+    let events = search.singles(&search.of_events())?;
+    let event = Gain::first_worth(&events).cloned();
+    tried.extend(events);
+    Ok(event.filter(|event| event.is_clearly_better_than(host)))
 }
 
 /// Finds the lever that helps most on a full path; `None` if the path is not full or no lever
