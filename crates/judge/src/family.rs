@@ -69,6 +69,9 @@ const ROWS: &[(&str, &[&str])] = &[
 pub const NOTHING: &str = "nothing";
 /// Family of levers that help only in combination.
 pub const SEVERAL: &str = "several";
+/// Family of the best levers if the engine lacks one of them, and its other levers have clearly less
+/// gain.
+pub const MISSING: &str = "missing lever";
 /// Family of a name that is not the name of a lever.
 pub const UNKNOWN: &str = "unknown";
 

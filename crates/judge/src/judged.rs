@@ -5,7 +5,7 @@
 //! answer if a refuted lever helps, or if advice harms. A contradiction counts only if two sets of
 //! seeds show it.
 
-use fullpipe_explain::{Cause, Change};
+use fullpipe_explain::{Cause, Change, LeverKind};
 use fullpipe_scenario::Setup;
 
 use crate::{
@@ -162,10 +162,7 @@ fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
 /// The best levers of the world. If the judge found no lever of the hosts that helps, but the
 /// answer names levers of the hosts that really help, the named levers count as the best.
 fn better(truth: &Truth, answer: &Answer, named: Gain) -> Best {
-    let is_of_host = |name: &String| {
-        let lever = truth.lever(name);
-        lever.is_some_and(|lever| lever.kind.is_of_host())
-    };
+    let is_of_host = |name: &String| kind_of(truth, name).is_some_and(LeverKind::is_of_host);
     let best = &truth.best;
     let judge_found_some = best.is_of_host && !best.levers.is_empty();
     let names_hosts = !answer.levers.is_empty() && answer.levers.iter().all(is_of_host);
@@ -179,7 +176,14 @@ fn better(truth: &Truth, answer: &Answer, named: Gain) -> Best {
         error: named.error,
         is_of_host: true,
         family: named_family(truth, &answer.levers),
+        missing: Vec::new(),
     }
+}
+
+/// The kind of the lever with this name in an answer.
+fn kind_of(truth: &Truth, name: &str) -> Option<LeverKind> {
+    let own = truth.lever(name).map(|lever| lever.kind);
+    own.or_else(|| truth.known.lever(name).map(|lever| lever.kind))
 }
 
 /// Returns true if the answer names a lever that no host can set, although levers of the hosts
@@ -188,7 +192,7 @@ fn hides_the_remedy(truth: &Truth, names: &[String]) -> bool {
     let best = &truth.best;
     let is_clear = best.is_of_host && best.gain - 2.0 * best.error >= LEAST;
     let is_other = |name: &String| {
-        let lever = truth.lever(name);
+        let lever = truth.known.lever(name);
         lever.is_some_and(|lever| !lever.kind.is_of_host() && lever.cause != Cause::SLOW_READER)
     };
     is_clear && names.iter().any(is_other)
@@ -216,9 +220,7 @@ fn verdict(best: &Best, answer: &Answer, named: Gain) -> Verdict {
 fn named_family(truth: &Truth, names: &[String]) -> String {
     match names {
         [] => NOTHING.into(),
-        [name] => truth
-            .lever(name)
-            .map_or(UNKNOWN.into(), |lever| family(&lever.name, lever.kind)),
+        [name] => kind_of(truth, name).map_or(UNKNOWN.into(), |kind| family(name, kind)),
         [..] => SEVERAL.into(),
     }
 }
@@ -226,11 +228,9 @@ fn named_family(truth: &Truth, names: &[String]) -> String {
 /// The refuted levers that help according to two sets of seeds, with their gains.
 fn false_refutations(truth: &Truth, refuted: &[String]) -> Result<Vec<(String, f64)>, Failure> {
     let mut found = Vec::new();
-    for (place, lever) in truth.levers.iter().enumerate() {
-        if !refuted.contains(&lever.name) || truth.rough[place] < LEAST {
-            continue;
-        }
-        for changes in lever.twice.iter().chain([&lever.ample]) {
+    for name in refuted {
+        let meant = truth.changes(std::slice::from_ref(name));
+        for changes in meant.iter().flatten() {
             let rough = truth.runs.rough_gain(changes)?.unwrap_or(Gain::NONE);
             let measured = |seeds| truth.runs.exact_gain(changes, seeds, EXACT, LEAST);
             let is_real = |gain: Option<Gain>| gain.is_some_and(Gain::is_real);
@@ -239,7 +239,7 @@ fn false_refutations(truth: &Truth, refuted: &[String]) -> Result<Vec<(String, f
             }
             let confirmed = measured(CONFIRMING)?;
             if let Some(gain) = confirmed.filter(|gain| gain.is_real()) {
-                found.push((lever.name.clone(), gain.share));
+                found.push((name.clone(), gain.share));
                 break;
             }
         }

@@ -1,10 +1,11 @@
 //! Draws random transfers, and judges explanations of them.
 //!
-//! Rule: the judge and the engine that explains have only three things in common: the experiment
-//! file, the list of levers (things to change), and the simulator. With its own seeds, the judge
+//! Rule: the judge and the engine that explains have only two things in common: the experiment file
+//! and the simulator. With its own seeds and its own list of levers (things to change), the judge
 //! tries every lever of a world (a random transfer) alone, and levers of the hosts also together.
 //! An [`Answer`] is compared with the truth. The truth is the best lever or combination of levers
-//! of the hosts if its gain is large enough, otherwise the best of the other levers.
+//! of the hosts if its gain is large enough, otherwise the best of the other levers. A lever that
+//! the engine lacks can therefore be the truth; it is called a missing lever.
 //!
 //! ```no_run
 //! use fullpipe_judge::{Answer, World, judge};
@@ -18,6 +19,8 @@
 //! | --- | --- |
 //! | the transfers that are drawn | `world`, `draw` |
 //! | the goodput of a transfer with a change, and its error | `runs` |
+//! | the levers that are tried | `levers` |
+//! | the names of the engine's levers, and the levers that it lacks | `known` |
 //! | levers that help together | `together` |
 //! | the lever that helps most | `truth` |
 //! | the judgement of one answer | `judged` |
@@ -29,6 +32,8 @@ pub mod captures;
 mod draw;
 mod family;
 mod judged;
+mod known;
+mod levers;
 mod runs;
 mod tally;
 mod together;

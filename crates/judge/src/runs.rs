@@ -22,6 +22,9 @@ pub const MEASURING: Range<usize> = 8..32;
 pub const CONFIRMING: Range<usize> = 32..56;
 /// Numbers of the seeds for applying advice.
 pub const FOLLOWING: Range<usize> = 56..80;
+/// A lever of a transfer with more segments than this is first tried with one seed: the run is long,
+/// and its chances even out.
+const MANY: u64 = 5_000;
 /// Number of runs of the first measurement; more runs follow if the error is too large.
 const FIRST: usize = 4;
 
@@ -45,6 +48,8 @@ struct Run {
     mbps: f64,
     /// True if the transfer ended with all its bytes.
     is_complete: bool,
+    /// Segments with payload.
+    segments: u64,
 }
 
 /// A gain as a share of the unchanged goodput, with its standard error.
@@ -75,6 +80,8 @@ pub struct Runs {
     number: u64,
     /// True if runs of the unchanged world with different seeds have different results.
     pub by_chance: bool,
+    /// True if the unchanged world has more than [`MANY`] segments.
+    is_long: bool,
     /// Results of finished runs, by settings and number of the seed.
     known: RefCell<HashMap<Vec<Change>, HashMap<usize, Run>>>,
     /// Number of runs so far.
@@ -91,6 +98,7 @@ impl Runs {
             setup,
             number,
             by_chance: true,
+            is_long: false,
             known: RefCell::default(),
             count: RefCell::new(0),
         };
@@ -98,6 +106,7 @@ impl Runs {
             .runs(&[], CHOOSING)?
             .expect("the world itself is valid");
         runs.by_chance = base.iter().any(|run| *run != base[0]);
+        runs.is_long = base.iter().any(|run| run.segments > MANY);
         Ok(runs)
     }
 
@@ -171,12 +180,19 @@ impl Runs {
         Ok((!is_worse).then(|| gain_over(&runs, &base)))
     }
 
-    /// The gain with the seeds for choosing. One seed suffices if results do not differ by chance.
-    /// Two seeds suffice if the change has no effect with either seed.
+    /// The gain with the seeds for choosing. One seed suffices if results do not differ by chance, or
+    /// if the change gains nothing in a long world. Two seeds suffice if the change has no effect
+    /// with either seed.
     ///
     /// # Errors
     /// Fails if a checker of the simulator found a violation.
     pub fn rough_gain(&self, changes: &[Change]) -> Result<Option<Gain>, Failure> {
+        if self.is_long && self.by_chance {
+            let gain = self.gain(changes, 0..1)?;
+            if gain.is_none_or(|gain| gain.share < LEAST / 2.0) {
+                return Ok(gain);
+            }
+        }
         let first = if self.by_chance { 2 } else { 1 };
         let Some(runs) = self.runs(changes, 0..first)? else {
             return Ok(None);
@@ -244,7 +260,7 @@ impl Runs {
 
 /// Returns `setup` with `changes`; `None` if a change is refused or the changes contradict each
 /// other.
-fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
+pub fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
     let mut setup = setup.clone();
     for change in changes {
         setup.set(&change.set, &change.to).ok()?;
@@ -263,6 +279,7 @@ fn run_of(plan: &FlowPlan, measured: &Measured) -> Run {
     Run {
         mbps: measured.first_flow_mbps(plan),
         is_complete: measured.outcome == Outcome::Complete,
+        segments: measured.data_segments,
     }
 }
 

@@ -3,7 +3,7 @@
 //! Rule: every answer and every advice is counted. An answer that names nothing is counted,
 //! too.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use comfy_table::{Cell, CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
 
@@ -11,6 +11,8 @@ use crate::judged::{Judged, Verdict, engine_seed};
 
 /// Number of the worst worlds that are listed.
 const WORST: usize = 10;
+/// Dimension of the worlds of which the engine runs only a part.
+const LONG: &str = "long";
 
 /// A figure and its threshold.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,8 +82,7 @@ impl<'a> Tally<'a> {
             share(equal.count(), worlds)
         };
         let advice = || self.judged.iter().filter_map(|world| world.advice.as_ref());
-        let mut missed: Vec<f64> = advice().filter_map(|advice| advice.missed).collect();
-        missed.sort_by(f64::total_cmp);
+        let missed = errors(self.judged.iter());
         let refuted = self.judged.iter().map(|world| world.answer.refuted.len());
         let judged = self.judged.iter();
         let falsely = judged.map(|world| world.false_refutations.len());
@@ -161,6 +162,46 @@ impl<'a> Tally<'a> {
         worst
     }
 
+    /// A line for each lever that the engine lacks: the number of worlds that it limits, its largest
+    /// gain there, and the world of this gain.
+    fn missing_levers(&self) -> Vec<String> {
+        let mut found: BTreeMap<&str, Vec<&Judged>> = BTreeMap::new();
+        for world in self.judged {
+            for lever in &world.best.missing {
+                found.entry(lever).or_default().push(world);
+            }
+        }
+        let line = |(lever, worlds): (&str, Vec<&Judged>)| {
+            let most = |a: &&&Judged, b: &&&Judged| a.best.gain.total_cmp(&b.best.gain);
+            let best = worlds.iter().max_by(most).expect("a lever has a world");
+            let gain = best.best.gain * 100.0;
+            let number = best.number;
+            format!(
+                "{lever} in {} worlds, at most {gain:+.1} % (world {number})",
+                worlds.len()
+            )
+        };
+        found.into_iter().map(line).collect()
+    }
+
+    /// A line about the long worlds, whose answers come from runs of a part of the transfer.
+    fn long_worlds(&self) -> String {
+        let long = || {
+            let all = self.judged.iter();
+            all.filter(|world| world.dimensions.contains(&LONG))
+        };
+        let right = long().filter(|world| world.verdict == Verdict::Right);
+        let missed = errors(long());
+        format!(
+            "long worlds: {}, of which right: {}; prediction error of {}: median {:.1} %, 90th percentile {:.1} %",
+            long().count(),
+            right.count(),
+            missed.len(),
+            quantile(&missed, 0.5) * 100.0,
+            quantile(&missed, 0.9) * 100.0,
+        )
+    }
+
     /// Number of worlds, by the family of the best lever (rows) and by the family of the named
     /// lever (columns).
     fn confusion(&self) -> Table {
@@ -207,6 +248,9 @@ impl fmt::Display for Tally<'_> {
     /// Writes the table of best and named levers, the worst worlds, and the figures.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.confusion())?;
+        for line in self.missing_levers() {
+            writeln!(f, "missing lever: {line}")?;
+        }
         for world in self.worst() {
             writeln!(f, "{world}")?;
         }
@@ -217,6 +261,7 @@ impl fmt::Display for Tally<'_> {
             f,
             "advice that gains more than 2 %: {helped}; runs for the judgement: {runs}"
         )?;
+        writeln!(f, "{}", self.long_worlds())?;
         for (place, figure) in self.figures().iter().enumerate() {
             let end = if place > 0 { "\n" } else { "" };
             write!(f, "{end}{figure}")?;
@@ -255,6 +300,13 @@ impl fmt::Display for Judged {
             best.error * 100.0,
             set.take(6).collect::<Vec<_>>().join(" ")
         )?;
+        if !best.missing.is_empty() {
+            writeln!(
+                f,
+                "  the engine has no lever for: {}",
+                best.missing.join(", ")
+            )?;
+        }
         let rival = answer.rival.as_ref().map(|rival| format!(" or {rival}"));
         writeln!(
             f,
@@ -316,6 +368,14 @@ fn fault(world: &Judged) -> f64 {
     let missed = advice.and_then(|advice| advice.missed).unwrap_or(0.0);
     let missed = if missed > 0.15 { missed.min(4.0) } else { 0.0 };
     worse + falsely.sum::<f64>() + regret + missed
+}
+
+/// The sorted errors of the predictions.
+fn errors<'a>(worlds: impl Iterator<Item = &'a Judged>) -> Vec<f64> {
+    let advice = worlds.filter_map(|world| world.advice.as_ref());
+    let mut missed: Vec<f64> = advice.filter_map(|advice| advice.missed).collect();
+    missed.sort_by(f64::total_cmp);
+    missed
 }
 
 fn share(part: usize, whole: usize) -> f64 {

@@ -4,10 +4,15 @@
 //! (another value may help or harm). These combinations are tried: all resources, all resources
 //! with one rule, pairs of the levers that help most alone, and all levers that help alone. Levers
 //! are then removed from the best combination as long as nearly all of its gain ([`KEPT`]) remains.
+//! Levers that the judged engine lacks are removed first, so that such a lever remains only if no
+//! lever of the engine replaces it.
 
-use fullpipe_explain::{Change, Lever, LeverKind};
+use fullpipe_explain::{Change, LeverKind};
 
-use crate::runs::{Failure, Gain, LEAST, Runs};
+use crate::{
+    levers::Lever,
+    runs::{Failure, Gain, LEAST, Runs},
+};
 
 /// Number of levers whose pairs are all tried: the levers that help most alone.
 const PAIRED: usize = 4;
@@ -22,19 +27,26 @@ pub struct Combination {
     pub changes: Vec<Change>,
 }
 
-/// Returns the best combination, reduced to the fewest levers. Returns `None` if the combination is
-/// not faster by [`LEAST`] than the best single lever of the hosts, or if one of its levers
-/// suffices. `rough` contains the rough gain of each lever, measured with few seeds.
+/// Returns the best combination of the hosts' `places`, reduced to the fewest levers. Returns `None`
+/// if the combination is not faster by [`LEAST`] than the best single lever, or if one of its levers
+/// suffices. `rough` contains the rough gain of each lever, measured with few seeds. `is_known` is
+/// false for levers that the engine lacks.
 ///
 /// # Errors
 /// Fails if a checker of the simulator found a violation.
-pub fn best(runs: &Runs, levers: &[Lever], rough: &[f64]) -> Result<Option<Combination>, Failure> {
-    let hosts = || (0..levers.len()).filter(|place| levers[*place].kind.is_of_host());
-    let alone = hosts().map(|place| rough[place]).fold(0.0, f64::max);
+pub fn best(
+    runs: &Runs,
+    levers: &[Lever],
+    rough: &[f64],
+    places: &[usize],
+    is_known: &dyn Fn(usize) -> bool,
+) -> Result<Option<Combination>, Failure> {
+    let alone = places.iter().map(|place| rough[*place]);
+    let alone = alone.fold(0.0, f64::max);
     // Run all combinations once. Only the combinations with the largest gains are run with more
     // seeds.
     let mut tries = Vec::new();
-    for wanted in combinations(levers, rough) {
+    for wanted in combinations(levers, rough, places) {
         let places = compatible(runs, levers, &wanted);
         let gain = runs.gain(&changes_of(levers, &places), 0..1)?;
         tries.push((places, gain.unwrap_or(Gain::NONE).share));
@@ -52,22 +64,28 @@ pub fn best(runs: &Runs, levers: &[Lever], rough: &[f64]) -> Result<Option<Combi
     let Some((places, gain)) = best.filter(better) else {
         return Ok(None);
     };
-    let places = fewest(runs, levers, places, gain * KEPT)?;
+    let (known, mut places): (Vec<_>, Vec<_>) =
+        places.into_iter().partition(|place| is_known(*place));
+    places.extend(known);
+    let mut places = fewest(runs, levers, places, gain * KEPT)?;
+    places.sort_unstable();
     let changes = changes_of(levers, &places);
     Ok((places.len() > 1).then_some(Combination { places, changes }))
 }
 
-/// Indices of the levers of each combination to try.
-fn combinations(levers: &[Lever], rough: &[f64]) -> Vec<Vec<usize>> {
-    let of = |kind: LeverKind| (0..levers.len()).filter(move |place| levers[*place].kind == kind);
+/// Indices of the levers of each combination to try, all of them among `places`.
+fn combinations(levers: &[Lever], rough: &[f64], places: &[usize]) -> Vec<Vec<usize>> {
+    let of = |kind: LeverKind| {
+        let all = places.iter().copied();
+        all.filter(move |place| levers[*place].kind == kind)
+    };
     let resources: Vec<_> = of(LeverKind::Resource).collect();
     let mut all = vec![resources.clone()];
     for rule in of(LeverKind::Rule) {
         all.push([&[rule], resources.as_slice()].concat());
     }
-    let mut helpful: Vec<_> = (0..levers.len())
-        .filter(|place| levers[*place].kind.is_of_host() && rough[*place] > LEAST)
-        .collect();
+    let mut helpful = places.to_vec();
+    helpful.retain(|place| rough[*place] > LEAST);
     helpful.sort_by(|a, b| rough[*b].total_cmp(&rough[*a]));
     for (rank, first) in helpful.iter().take(PAIRED).enumerate() {
         let others = helpful.iter().take(PAIRED).skip(rank + 1);
@@ -84,7 +102,7 @@ fn compatible(runs: &Runs, levers: &[Lever], wanted: &[usize]) -> Vec<usize> {
     let mut places = Vec::new();
     for place in wanted {
         let mut next = setup.clone();
-        let mut changes = levers[*place].ample.iter();
+        let mut changes = levers[*place].ample().iter();
         let is_set = changes.all(|change| next.set(&change.set, &change.to).is_ok());
         if is_set && next.validate().is_ok() {
             setup = next;
@@ -121,6 +139,8 @@ fn fewest(
 }
 
 pub fn changes_of(levers: &[Lever], places: &[usize]) -> Vec<Change> {
-    let all = places.iter().flat_map(|place| levers[*place].ample.iter());
+    let all = places
+        .iter()
+        .flat_map(|place| levers[*place].ample().iter());
     all.cloned().collect()
 }

@@ -21,6 +21,7 @@ pub const DIMENSIONS: &[Dimension] = &[
     dimension("back_loss", 0.05, |plan, rng| {
         chance(plan, rng, "back.loss", 0.05)
     }),
+    dimension("back_late", 0.05, back_late),
     dimension("burst_loss", 0.08, burst_loss),
     dimension("corruption", 0.06, |plan, rng| {
         chance(plan, rng, "forward.corruption", 0.03)
@@ -162,6 +163,20 @@ fn jitter(plan: &mut Plan, mut rng: Rng) {
         Part::Path,
         &[("forward.jitter", micros(jitter.max(1.0) as u64))],
     );
+}
+
+/// Delays ACKs by random times, with or without changing their order.
+fn back_late(plan: &mut Plan, mut rng: Rng) {
+    let late = spread(&mut rng, 0.02, 1.0) * plan.rtt_us as f64;
+    let late = micros(late.max(1.0) as u64);
+    let late = match rng.chance(0.5) {
+        true => vec![("back.jitter", late)],
+        false => vec![
+            ("back.reordering.chance", "0.05".into()),
+            ("back.reordering.late", late),
+        ],
+    };
+    plan.offer(Part::Path, &late);
 }
 
 /// Adds a hop with a smaller MTU, which may or may not send ICMP messages.

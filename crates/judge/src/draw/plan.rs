@@ -8,10 +8,17 @@ use fullpipe::presets::PRESETS;
 use fullpipe_pool::Rng;
 use fullpipe_scenario::{Experiment, HostPlan, Setup, path};
 
-/// Approximate largest number of segments with payload.
-const SEGMENTS: u64 = 3_000;
-/// Longest estimated duration of a transfer, in seconds.
-const LONGEST_S: f64 = 300.0;
+/// Length of a usual transfer.
+const USUAL: Length = Length {
+    segments: [40, 3_000],
+    longest_s: 300.0,
+};
+/// Length of a long transfer. The engine runs only a part of it with each change; the judge runs it
+/// whole.
+const LONG: Length = Length {
+    segments: [7_000, 10_000],
+    longest_s: 1_200.0,
+};
 /// Largest number of writes per segment.
 const WRITES: u64 = 4;
 /// Bits of a frame that carries only an ACK.
@@ -30,6 +37,15 @@ pub enum Part {
 
 type Settings = Vec<(String, String)>;
 
+/// Bounds of the length of a transfer.
+#[derive(Clone, Copy)]
+struct Length {
+    /// Smallest and largest number of segments with payload.
+    segments: [u64; 2],
+    /// Longest estimated duration in seconds.
+    longest_s: f64,
+}
+
 /// The settings of a world while they are being drawn.
 pub struct Plan {
     pub is_udp: bool,
@@ -43,6 +59,7 @@ pub struct Plan {
     pub connections: u64,
     /// Estimated duration of the transfer in microseconds; 0 until the number of bytes is drawn.
     pub lasts_us: u64,
+    length: Length,
     presets: [&'static str; 2],
     /// Settings of each [`Part`].
     settings: [Settings; 5],
@@ -72,7 +89,7 @@ impl Plan {
         let rtt_us = spread(&mut of("rtt"), 100.0, 800_000.0) as u64;
         let mut mtu = of("mtu");
         let mtu = match mtu.below(8) {
-            0 => 9_000,
+            0 => one(&mut mtu, &[68, 9_000, 9_000]),
             1 => mtu.between(68, 576),
             2 => mtu.between(577, 9_000),
             _ => 1_500,
@@ -95,6 +112,7 @@ impl Plan {
             mtu,
             connections: 1,
             lasts_us: 0,
+            length: USUAL,
             presets: [preset("sender"), preset("receiver")],
             settings: Default::default(),
             accepted: 0,
@@ -120,6 +138,17 @@ impl Plan {
         }
         plan.accepted = 0;
         plan
+    }
+
+    /// Makes the transfer long.
+    pub fn lengthen(&mut self) {
+        self.length = LONG;
+        self.accepted += 1;
+    }
+
+    /// Largest number of segments that the path can carry during a transfer of fixed duration.
+    pub fn most_timed(&self) -> u64 {
+        self.length.segments[1] / 6
     }
 
     /// Bandwidth-delay product in bytes, at least four small segments.
@@ -184,7 +213,8 @@ impl Plan {
         let flow = setup.flow();
         let write = u64::from(flow.write);
         let window = window(sender, receiver);
-        let most = spread(&mut rng, 40.0, SEGMENTS as f64) as u64;
+        let [least, most] = self.length.segments;
+        let most = spread(&mut rng, least as f64, most as f64) as u64;
         let bytes = if self.is_udp {
             let fragments = write.div_ceil(self.mtu.saturating_sub(28).max(8));
             write * (most / fragments).max(1)
@@ -201,7 +231,8 @@ impl Plan {
         let ack_s =
             ACK_BITS / self.back_bps as f64 / 2.0 / path::full_segment(&setup).max(1) as f64;
         let of_bytes = |bytes: f64| bytes * (8.0 / rate_bps).max(ack_s);
-        let bytes = (bytes as f64).min(bytes as f64 * LONGEST_S / of_bytes(bytes as f64));
+        let bytes =
+            (bytes as f64).min(bytes as f64 * self.length.longest_s / of_bytes(bytes as f64));
         self.lasts_us = ((of_bytes(bytes) + 3.0 * rtt_s) * 1e6) as u64;
         let each = (bytes as u64 / self.connections).max(1);
         self.offer(Part::Flow, &[("bytes", each.to_string())]);

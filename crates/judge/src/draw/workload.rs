@@ -9,15 +9,19 @@ use super::{
 };
 
 pub const DIMENSIONS: &[Dimension] = &[
-    tcp("write", 0.6, write),
+    dimension("long", 0.1, |plan, _| plan.lengthen()),
+    tcp("write", 0.5, write),
+    tcp("write_beside_segments", 0.12, write_beside_segments),
     tcp("pause", 0.1, pause),
     tcp("low_water", 0.06, low_water),
     tcp("no_push", 0.04, |plan, _| {
         set(plan, "no_push", "true".into())
     }),
     tcp("reader_pace", 0.09, reader_pace),
-    tcp("request", 0.1, request),
+    tcp("request", 0.06, request),
+    tcp("think", 0.07, think),
     dimension("connections", 0.13, connections),
+    dimension("ipv6", 0.06, ipv6),
 ];
 
 /// Dimensions (properties of a random transfer) whose times depend on the length of the transfer.
@@ -25,12 +29,9 @@ pub const DIMENSIONS: &[Dimension] = &[
 pub const IN_MID_TRANSFER: &[Dimension] = &[
     dimension("outage", 0.06, outage),
     tcp("reader_stall", 0.06, reader_stall),
-    tcp("second_flow", 0.09, second_flow),
-    tcp("duration", 0.08, duration),
+    dimension("second_flow", 0.09, second_flow),
+    dimension("duration", 0.08, duration),
 ];
-
-/// Largest number of segments that the path can carry during a transfer of fixed duration.
-const TIMED: u64 = 500;
 
 fn set(plan: &mut Plan, field: &str, value: String) {
     plan.offer(Part::Flow, &[(field, value)]);
@@ -43,18 +44,20 @@ fn segment(plan: &Plan) -> u64 {
         .max(1)
 }
 
-/// Sets the size of a write: a power of two, any number of bytes, or whole segments, perhaps with a
-/// byte more or less.
+/// Sets the size of a write: a power of two, or any number of bytes.
 fn write(plan: &mut Plan, mut rng: Rng) {
-    let whole = segment(plan) * rng.between(1, 6);
-    let size = match rng.below(8) {
-        0 => whole + 1,
-        1 => whole.saturating_sub(1),
-        2 => whole,
-        3 => spread(&mut rng, 1.0, 600.0) as u64,
-        4..=5 => spread(&mut rng, 600.0, 65_536.0) as u64,
+    let size = match rng.below(5) {
+        0 => spread(&mut rng, 1.0, 600.0) as u64,
+        1..=2 => spread(&mut rng, 600.0, 65_536.0) as u64,
         _ => 1 << rng.between(6, 16),
     };
+    set(plan, "write", size.max(1).to_string());
+}
+
+/// Sets the size of a write to whole segments, or to a byte more or less.
+fn write_beside_segments(plan: &mut Plan, mut rng: Rng) {
+    let whole = segment(plan) * rng.between(1, 6);
+    let size = one(&mut rng, &[whole, whole + 1, whole + 1, whole - 1]);
     set(plan, "write", size.max(1).to_string());
 }
 
@@ -94,13 +97,24 @@ fn reader_pace(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Part::Flow, &pace);
 }
 
+/// The setting of a request that the receiver sends.
+fn question(rng: &mut Rng) -> (&'static str, String) {
+    ("ask", (spread(rng, 1.0, 3_000.0) as u64).to_string())
+}
+
 fn request(plan: &mut Plan, mut rng: Rng) {
-    let ask = spread(&mut rng, 1.0, 3_000.0) as u64;
-    set(plan, "ask", ask.to_string());
-    if rng.chance(0.6) {
-        let think = spread(&mut rng, 500.0, 500_000.0) as u64;
-        set(plan, "think", micros(think));
-    }
+    plan.offer(Part::Flow, &[question(&mut rng)]);
+}
+
+/// Adds a request, and a think time before its answer.
+fn think(plan: &mut Plan, mut rng: Rng) {
+    let question = question(&mut rng);
+    let think = spread(&mut rng, 500.0, 500_000.0) as u64;
+    plan.offer(Part::Flow, &[question, ("think", micros(think))]);
+}
+
+fn ipv6(plan: &mut Plan, _: Rng) {
+    set(plan, "family", "6".into());
 }
 
 fn connections(plan: &mut Plan, mut rng: Rng) {
@@ -153,15 +167,22 @@ fn second_flow(plan: &mut Plan, mut rng: Rng) {
         ("bytes", bytes.max(1).to_string()),
         ("give_up", "1800s".into()),
     ];
+    let mut flow = flow.to_vec();
+    if plan.is_udp {
+        let rate = (plan.rate_bps as f64 * share) as u64 + 1;
+        flow.push(("protocol", "udp".into()));
+        flow.push(("write", "512".into()));
+        flow.push(("rate", format!("{rate}bit")));
+    }
     plan.offer(Part::Other, &flow);
 }
 
 /// Makes the transfer end after a duration. Results may exclude the transfer's beginning.
 fn duration(plan: &mut Plan, mut rng: Rng) {
-    // Choose a duration in which the path carries at most [`TIMED`] segments at its full rate,
-    // because a changed setting may let a slow transfer reach the full rate.
+    // Choose a duration in which the path carries few segments at its full rate, because a changed
+    // setting may let a slow transfer reach the full rate.
     let each = segment(plan).min(write_size(plan)).min(1_448);
-    let longest_us = (TIMED * each) as f64 * 8e6 / plan.rate_bps as f64;
+    let longest_us = (plan.most_timed() * each) as f64 * 8e6 / plan.rate_bps as f64;
     if longest_us < 3.0 * plan.rtt_us as f64 {
         return;
     }

@@ -14,6 +14,7 @@ fn best(gain: f64, error: f64) -> Best {
         error,
         is_of_host: true,
         family: NOTHING.into(),
+        missing: Vec::new(),
     }
 }
 

@@ -9,6 +9,7 @@ fn a_gain_is_the_ratio_of_means_with_the_error_of_the_pairs() {
         let run = |mbps: &f64| Run {
             mbps: *mbps,
             is_complete: true,
+            segments: 0,
         };
         values.iter().map(run).collect()
     };
