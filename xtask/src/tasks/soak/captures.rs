@@ -19,7 +19,7 @@ const TELLING: f64 = 0.15;
 /// # Errors
 /// Fails if a result in the printed summary misses its threshold, or a case fails.
 pub fn run(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
-    let outcomes = many::each("cases", (first, cases), many::jobs(jobs)?, judge_case);
+    let outcomes = many::each("cases", (first, cases), many::jobs(jobs)?, None, judge_case);
     let (mut judged, mut broken) = (Vec::new(), 0);
     for outcome in outcomes {
         match outcome {
@@ -48,7 +48,13 @@ pub fn run(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
 /// # Errors
 /// Fails if a case fails, or an advice makes a transfer slower.
 pub fn twins(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
-    let outcomes = many::each("cases", (first, cases), many::jobs(jobs)?, judge_twins);
+    let outcomes = many::each(
+        "cases",
+        (first, cases),
+        many::jobs(jobs)?,
+        None,
+        judge_twins,
+    );
     let (mut judged, mut broken) = (Vec::new(), 0);
     for outcome in outcomes {
         match outcome {

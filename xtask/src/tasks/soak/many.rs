@@ -9,6 +9,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result};
@@ -28,19 +29,22 @@ pub fn jobs(jobs: Option<usize>) -> Result<usize> {
 }
 
 /// Returns the results of `judge` for `count` numbers from `first` on, in the order of the numbers.
-/// A progress bar counts the finished `things`.
+/// After the time `within`, no further number starts. A progress bar counts the finished `things`.
 pub fn each<T: Send>(
     things: &str,
     (first, count): (u64, u64),
     jobs: usize,
+    within: Option<Duration>,
     judge: impl Fn(u64) -> T + Sync,
 ) -> Vec<T> {
     let template = format!("{{bar:40}} {{pos}}/{{len}} {things}, {{elapsed}}, {{eta}} left");
     let style = ProgressStyle::with_template(&template).expect("the template is written here");
     let bar = ProgressBar::new(count).with_style(style);
+    let start = Instant::now();
+    let is_late = || within.is_some_and(|within| start.elapsed() >= within);
     let (next, done) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     let work = || {
-        loop {
+        while !is_late() {
             let place = next.fetch_add(1, Ordering::Relaxed);
             if place >= count {
                 return;

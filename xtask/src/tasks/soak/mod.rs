@@ -44,6 +44,7 @@ Examples:
                                                 replay a world that failed
   cargo xtask soak --world 1234 --pcap w.pcapng capture the frames of its hosts
   cargo xtask soak --verdicts                   explanations of 200 random transfers, judged
+  cargo xtask soak --verdicts --seconds 3600    as many of them as start within an hour
   cargo xtask soak --verdicts --world 17        one of these transfers, its file and its result
   cargo xtask soak --verdicts --world 17 --save w.toml
                                                 keep the file, for `fullpipe lab explain`
@@ -77,7 +78,7 @@ pub struct SoakArguments {
     #[arg(long, default_value_t = 60, value_name = "S")]
     fuzz_seconds: u64,
     /// Judge the verdicts on random transfers: try every change of each transfer, and apply the advice of its verdict
-    #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds"])]
+    #[arg(long, conflicts_with = "fuzz_seconds")]
     verdicts: bool,
     /// Capture transfers whose limit is known, and judge the limits that the captures show
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "replay", "pcap"])]
@@ -102,6 +103,21 @@ pub struct SoakArguments {
     /// Number of worlds that run at the same time [default: one for each core]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
+}
+
+impl SoakArguments {
+    /// Number of worlds to run: `--worlds`, or `usual`; no bound with `--seconds`.
+    fn count(&self, usual: u64) -> u64 {
+        match self.seconds {
+            Some(_) => u64::MAX - self.first,
+            None => self.worlds.unwrap_or(usual),
+        }
+    }
+
+    /// Time of `--seconds`.
+    fn within(&self) -> Option<Duration> {
+        self.seconds.map(Duration::from_secs)
+    }
 }
 
 /// Runs the cases of `--captures`, `--twins`, `--kernels` or `--views`.
@@ -155,20 +171,16 @@ pub fn run(arguments: &SoakArguments) -> Result<()> {
             return replay(&WorldSource::Seed(seed), arguments.pcap.as_deref());
         }
         (None, true) => {
-            let worlds = arguments.worlds.unwrap_or(200);
-            return verdicts::run(arguments.first, worlds, arguments.jobs);
+            let worlds = (arguments.first, arguments.count(200));
+            return verdicts::run(worlds, arguments.within(), arguments.jobs);
         }
         (None, false) => {}
     }
     let plan = Plan {
         files: world_files::all()?,
         first: arguments.first,
-        worlds: arguments
-            .seconds
-            .map_or(arguments.worlds.unwrap_or(2000), |_| {
-                u64::MAX - arguments.first
-            }),
-        seconds: arguments.seconds.map(Duration::from_secs),
+        worlds: arguments.count(2000),
+        seconds: arguments.within(),
         jobs: arguments.jobs,
     };
     let held = report(&worlds::run(&plan)?);

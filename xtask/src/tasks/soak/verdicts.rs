@@ -20,17 +20,23 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::many;
 
-/// Judges the explanations of `worlds` worlds from `first` on, and prints the figures.
+/// Judges the explanations of `worlds` worlds from `first` on, and prints the figures. After the
+/// time `within`, no further world starts.
 ///
 /// # Errors
 /// Fails if a result in the printed summary misses its threshold, or a world fails.
-pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
+pub fn run(
+    (first, worlds): (u64, u64),
+    within: Option<Duration>,
+    jobs: Option<usize>,
+) -> Result<()> {
     let (start, processor_start_s) = (Instant::now(), processor_s());
     let jobs = many::jobs(jobs)?;
     let clock = Clock::default();
-    let outcomes = many::each("worlds", (first, worlds), jobs, |number| {
+    let outcomes = many::each("worlds", (first, worlds), jobs, within, |number| {
         outcome(number, &clock)
     });
+    let worlds = outcomes.len() as u64;
     let mut judged = Vec::new();
     let mut broken = 0;
     for outcome in outcomes {
@@ -46,7 +52,7 @@ pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
     println!("{tally}");
     let engine_share = clock.engine().as_secs_f64() / clock.all().as_secs_f64().max(1e-9);
     println!(
-        "{worlds} worlds in {:.1} s with {jobs} jobs; {:.2} s of processor time for each world; {:.0} % of the jobs' time for explanations",
+        "{worlds} worlds from {first} on in {:.1} s with {jobs} jobs; {:.2} s of processor time for each world; {:.0} % of the jobs' time for explanations",
         start.elapsed().as_secs_f64(),
         (processor_s() - processor_start_s) / worlds.max(1) as f64,
         engine_share * 100.0,
