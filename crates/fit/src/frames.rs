@@ -9,12 +9,14 @@
 
 use std::{
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex},
 };
 
 use fullpipe_diagnose::capture::{FlowKey, Segment};
-use fullpipe_wire::{ChecksumPolicy, EtherType, EthernetHeader, Ipv4Header, Protocol, TcpHeader};
+use fullpipe_wire::{
+    ChecksumPolicy, EtherType, EthernetHeader, Ipv4Header, Ipv6Header, Protocol, TcpHeader,
+};
 
 /// The place of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -118,16 +120,14 @@ fn packet(body: &[u8]) -> Option<AtHost> {
     let options = body.get(20 + len.next_multiple_of(4)..)?;
     let left = u32_at(options, 4)? & 3 == 2;
     let (ethernet, packet) = EthernetHeader::parse(frame).ok()?;
-    if ethernet.ether_type != EtherType::Ipv4 {
-        return None;
-    }
-    let (ip, body) = Ipv4Header::parse(packet, ChecksumPolicy::Trust).ok()?;
-    if ip.protocol != Protocol::Tcp || ip.is_fragment() {
-        return None;
-    }
+    let ([source, destination], body) = match ethernet.ether_type {
+        EtherType::Ipv4 => ipv4(packet),
+        EtherType::Ipv6 => ipv6(packet),
+        _ => None,
+    }?;
     let (tcp, payload) = TcpHeader::parse(body).ok()?;
-    let source = SocketAddr::new(ip.src.into(), tcp.src_port);
-    let destination = SocketAddr::new(ip.dst.into(), tcp.dst_port);
+    let source = SocketAddr::new(source, tcp.src_port);
+    let destination = SocketAddr::new(destination, tcp.dst_port);
     let (_, from) = FlowKey::of(source, destination);
     let segment = Segment {
         at_ns,
@@ -142,4 +142,17 @@ fn packet(body: &[u8]) -> Option<AtHost> {
         ..Segment::EMPTY
     };
     Some((interface, left, segment))
+}
+
+/// Source, destination and segment of an IPv4 packet with a whole TCP segment.
+fn ipv4(packet: &[u8]) -> Option<([IpAddr; 2], &[u8])> {
+    let (ip, body) = Ipv4Header::parse(packet, ChecksumPolicy::Trust).ok()?;
+    let is_whole = ip.protocol == Protocol::Tcp && !ip.is_fragment();
+    is_whole.then(|| ([ip.src.into(), ip.dst.into()], body))
+}
+
+/// Source, destination and segment of an IPv6 packet without extension headers.
+fn ipv6(packet: &[u8]) -> Option<([IpAddr; 2], &[u8])> {
+    let (ip, body) = Ipv6Header::parse(packet).ok()?;
+    (ip.protocol() == Protocol::Tcp).then(|| ([ip.src.into(), ip.dst.into()], body))
 }

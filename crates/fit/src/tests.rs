@@ -91,6 +91,16 @@ fn a_send_buffer_is_found_and_enlarged() {
     );
 }
 
+/// The twin of a capture of IPv6 has IPv4 and an MTU that is 20 bytes smaller: its segments have the
+/// size of the captured ones.
+#[test]
+fn a_capture_of_ipv6_has_a_twin() {
+    let text = SMALL_BUFFER.replace("bytes = 2000000", "bytes = 2000000, family = 6");
+    let twin = fitted(&text, "linux", View::Sender);
+    assert_eq!(twin.compared.verdict, Verdict::Reproduces);
+    assert_eq!(value(&twin, "path.mtu"), 1_480.0);
+}
+
 /// The written file describes the experiment that was run.
 #[test]
 fn the_file_of_a_twin_gives_its_results() {
