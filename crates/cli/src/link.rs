@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use fullpipe_host::{DeviceOptions, DeviceSpec};
+use fullpipe_host::{DeviceKind, DeviceOptions, DeviceSpec};
 use fullpipe_lab::experiment::{LinkPlan, Place};
 use fullpipe_perf::{
     Stop,
@@ -82,10 +82,12 @@ fn link(arguments: &LinkArguments) -> Result<LinkModel, Failure> {
     }
 }
 
-/// Opens one end, without offloads: each frame is one packet and has a complete checksum.
+/// Opens one end, without offloads: each frame is one packet and has a complete checksum. An
+/// interface that exists keeps its MTU.
 fn open(spec: &DeviceSpec, link: &LinkModel) -> Result<LiveEnd, Failure> {
+    let is_own = matches!(spec.kind, DeviceKind::Tap | DeviceKind::Tun);
     let options = DeviceOptions {
-        mtu: Some(link.mtu),
+        mtu: is_own.then_some(link.mtu),
         checksum_offload: false,
         ..DeviceOptions::new(spec.clone())
     };

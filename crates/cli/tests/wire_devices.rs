@@ -98,3 +98,32 @@ fn iperf_on_the_wire_of_an_interface_counts_the_bytes_of_stock_iperf() {
         },
     );
 }
+
+#[test]
+#[ignore = "needs root and network devices: cargo xtask test"]
+fn a_link_joins_the_networks_of_two_interfaces() {
+    apart::in_network_namespace("a_link_joins_the_networks_of_two_interfaces", || {
+        // A namespace for each host, because a kernel does not send between its own addresses.
+        for side in ["1", "2"] {
+            let name = format!("fp-link-{}-{side}", std::process::id());
+            let _ = Command::new("ip").args(["netns", "del", &name]).output();
+            ip(&format!("netns add {name}"));
+            ip(&format!("link add host type veth peer name wire{side}"));
+            ip(&format!("link set host netns {name}"));
+            ip(&format!("-n {name} addr add 10.77.3.{side}/24 dev host"));
+            ip(&format!("-n {name} link set host up"));
+            ip(&format!("link set wire{side} up"));
+        }
+        let link = "link --between packet:wire1,packet:wire2 --delay 1ms --time 4";
+        let link = start(env!("CARGO_BIN_EXE_fullpipe"), link);
+        let first = format!("fp-link-{}-1", std::process::id());
+        let ping = format!("netns exec {first} ping -c 1 -W 1 10.77.3.2");
+        // The first pings may come before the link is there.
+        let answered = (0..5).any(|_| output(start("ip", &ping)).0);
+        let (succeeds, text) = output(link);
+        for side in ["1", "2"] {
+            ip(&format!("netns del fp-link-{}-{side}", std::process::id()));
+        }
+        assert!(succeeds && answered, "{text}");
+    });
+}

@@ -8,24 +8,29 @@ use fullpipe_perf::iperf2::options;
 
 use super::{link_flags::LinkFlags, values::seed};
 
-/// Emulate a link with delay, loss and a rate between two TAP devices
+/// Emulate a link with delay, loss and a rate between two devices
 ///
-/// The two devices are created unless they exist, and frames are carried between them
-/// in real time, with the same link model as in `fullpipe lab`. The devices may be moved
-/// into network namespaces. Devices that the command created are removed when it ends.
+/// Frames are carried between the two devices in real time, with the same link model as in `fullpipe lab`. TAP and TUN
+/// devices are created unless they exist, may be moved into network namespaces, and are removed when the command ends if
+/// it created them. `packet:NIC` is an interface that exists: the link then joins the networks of two interfaces of this
+/// machine, like a bridge with delay. It keeps its MTU and must not merge frames (`ethtool -K NIC gro off`); the peer of a
+/// veth must compute its checksums (`tx off`). Every device needs root.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe link --between tap:left,tap:right --rate 100mbit --delay 20ms\n  \
     fullpipe link --between tap:left,tap:right --delay 5ms \\\n    \
       --queue \"64 packets\" --pcap both.pcapng\n  \
-    fullpipe link --between tap:left,tap:right --loss 1% --time 60 --json\n\n\
+    fullpipe link --between tap:left,tap:right --loss 1% --time 60 --json\n  \
+    fullpipe link --between packet:eth1,packet:eth2 --rate 20mbit --rtt 60ms\n\n\
+    Values: a TIME has a unit (500us, 20ms, 1.5s), a RATE too (20mbit, 1gbit, in bit/s), BYTES may have\n\
+    K, M or G (64K = 65,536), and a SHARE is a percentage or a number from 0 to 1 (1%, 0.01).\n\n\
     To make two hosts (network namespaces) while fullpipe link runs:\n  \
     ip netns add a; ip link set left netns a\n  \
     ip -n a addr add 10.9.0.1/24 dev left; ip -n a link set left up\n  \
     ip netns add b; ip link set right netns b\n  \
     ip -n b addr add 10.9.0.2/24 dev right; ip -n b link set right up")]
 pub struct LinkArguments {
-    /// The two devices, such as tap:left,tap:right
+    /// The two devices: tap:NAME or tun:NAME, or packet:NIC or xdp:NIC for an interface that exists
     #[arg(long, value_name = "DEVICE,DEVICE")]
     pub between: Between,
     /// Seed of everything random
