@@ -7,6 +7,7 @@ use super::{
     clock::{Clock, TimeCounters},
     duplicates::Duplicates,
     frame::Frame,
+    icmp::{self, Unreachable},
     ip,
     link::{self, Network},
     link_type::LinkType,
@@ -67,6 +68,7 @@ pub struct Dissector {
     counters: CaptureCounters,
     clock: Clock,
     duplicates: Duplicates,
+    unreachable: Option<(FlowKey, Unreachable)>,
 }
 
 impl Default for Dissector {
@@ -82,6 +84,7 @@ impl Dissector {
             counters: CaptureCounters::default(),
             clock: Clock::new(),
             duplicates: Duplicates::new(),
+            unreachable: None,
         }
     }
 
@@ -104,9 +107,20 @@ impl Dissector {
             Ok(found) => found,
             Err(skipped) => {
                 self.count(skipped, frame.link);
+                if skipped == Skipped::NotTcp
+                    && let Ok((network, packet, _)) = link::packet(frame)
+                {
+                    self.unreachable = icmp::error(network, packet);
+                }
                 None
             }
         }
+    }
+
+    /// Takes the ICMP error of the last frame without a segment: the connection that it is about,
+    /// and the reason.
+    pub const fn take_unreachable(&mut self) -> Option<(FlowKey, Unreachable)> {
+        self.unreachable.take()
     }
 
     fn segment(

@@ -8,6 +8,7 @@ use std::io::Read;
 use super::{
     dissector::{CaptureCounters, Dissector},
     file::{CaptureError, CaptureFile, Ending},
+    icmp::Unreachable,
     input::BytesRead,
     segment::{FlowKey, Segment},
 };
@@ -52,6 +53,12 @@ impl CaptureReader {
                 None
             }
         }
+    }
+
+    /// Takes the ICMP error of the last frame, if [`next_frame`](Self::next_frame) returned
+    /// `Some(None)` for one: the connection that it is about, and the reason.
+    pub const fn take_unreachable(&mut self) -> Option<(FlowKey, Unreachable)> {
+        self.dissector.take_unreachable()
     }
 
     /// Time of the last frame read, in nanoseconds since the Unix epoch.

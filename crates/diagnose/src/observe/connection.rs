@@ -10,6 +10,7 @@ use fullpipe_wire::TcpFlags;
 
 use super::{
     direction::Direction,
+    failure::{Failures, Outstanding},
     handshake::Handshake,
     observed::{DirectionSeen, EpisodeKind, ObservedConnection, Side as TapSide, Vantage},
     one_sided::OneSided,
@@ -37,6 +38,7 @@ pub struct ConnectionObserver {
     has_reset: bool,
     lacks: Lacks,
     turns: Turns,
+    failures: Failures,
     /// The account (time and bytes by limit) from the segments of one end; `None` once both ends
     /// have sent.
     one_sided: Option<Box<OneSided>>,
@@ -94,6 +96,11 @@ impl ConnectionObserver {
             .directions
             .take()
             .expect("both directions have started");
+        let after = outstanding(&directions);
+        let handshake = &self.handshake;
+        let failure =
+            self.failures
+                .finish(lifetime_ns, handshake, after, self.has_fin == [true; 2]);
         for direction in &mut directions {
             direction.finish(lifetime_ns, is_closed);
         }
@@ -103,7 +110,10 @@ impl ConnectionObserver {
             None => one.seen.payload_bytes,
         });
         let sender = if b > a { End::B } else { End::A };
-        self.result(begin_ns, lifetime_ns, is_closed, sender, directions)
+        ObservedConnection {
+            failure,
+            ..self.result(begin_ns, lifetime_ns, is_closed, sender, directions)
+        }
     }
 
     fn result(
@@ -155,6 +165,7 @@ impl ConnectionObserver {
                 .offers
                 .map(|offer| offer.map(|offer| offer.isn)),
             is_closed,
+            failure: None,
             cannot_tell: cannot_tell(&vantage, &seen, sender, lacks),
             directions: seen,
             vantage,
@@ -215,6 +226,8 @@ impl ConnectionObserver {
 
     fn give(&mut self, at: u64, segment: &Segment) {
         if let Some(directions) = &mut self.directions {
+            let before = || outstanding(directions);
+            self.failures.on_segment(at, segment, before);
             directions[segment.from.index()].on_sent(at, segment);
             directions[segment.from.other().index()].on_received(at, segment);
         }
@@ -261,6 +274,14 @@ impl ConnectionObserver {
             has_handshake: offers.is_some(),
             has_timestamps: offers.is_some_and(|all| all.iter().all(|offer| offer.timestamps)),
         }
+    }
+}
+
+/// Bytes in flight and unanswered segments of both directions.
+fn outstanding(directions: &[Direction; 2]) -> Outstanding {
+    Outstanding {
+        in_flight: directions.each_ref().map(Direction::in_flight),
+        unanswered: directions.each_ref().map(|one| one.unanswered),
     }
 }
 

@@ -62,6 +62,11 @@ pub struct Direction {
     /// Number of retransmissions of acknowledged bytes that no DSACK block has reported yet.
     needless: u64,
     pub fin: Option<u64>,
+    /// Position of the byte of a window probe that was sent beyond the window and is not
+    /// acknowledged.
+    probed: Option<u64>,
+    /// Number of timeouts, keep-alives and window probes since the receiver's last segment.
+    pub unanswered: u64,
 }
 
 impl Direction {
@@ -103,6 +108,8 @@ impl Direction {
             last_reordering: None,
             needless: 0,
             fin: None,
+            probed: None,
+            unanswered: 0,
         }
     }
 
@@ -110,6 +117,11 @@ impl Direction {
     /// sender.
     pub const fn to_sender(&self) -> u64 {
         self.view.to_sender
+    }
+
+    /// Bytes in flight at the tap, FIN included.
+    pub const fn in_flight(&self) -> u64 {
+        self.board.max.saturating_sub(self.board.una)
     }
 
     /// Takes a segment of the sender.
@@ -131,7 +143,14 @@ impl Direction {
         if self.is_probe(start, end, segment) {
             let sent_at = self.view.sent_at(at, None);
             self.take_acks(sent_at);
+            self.unanswered += 1;
+            self.probed = (segment.payload > 0 && start >= self.board.max).then_some(start);
             return self.waits.on_probe(sent_at);
+        }
+        if self.is_keep_alive(start, end, segment) {
+            self.unanswered += 1;
+            self.seen.keep_alives += 1;
+            return;
         }
         if end == start {
             return;
@@ -226,7 +245,10 @@ impl Direction {
         let kinds = &mut self.seen.retransmissions;
         match self.waits.on_again(sent) {
             Repair::Fast => kinds.fast += 1,
-            Repair::Timeout => kinds.timeout += 1,
+            Repair::Timeout => {
+                kinds.timeout += 1;
+                self.unanswered += 1;
+            }
             Repair::TailProbe => kinds.tail_probe += 1,
         }
         self.path.on_loss(sent.at, self.waits.srtt());
@@ -234,6 +256,7 @@ impl Direction {
 
     /// Takes a segment of the receiver.
     pub fn on_received(&mut self, at: u64, segment: &Segment) {
+        self.unanswered = 0;
         let Some(ack) = segment.acknowledges() else {
             return;
         };
@@ -251,10 +274,19 @@ impl Direction {
         }
         let echo = segment.options.timestamps.map(|stamps| stamps.echo);
         let in_flight = self.board.max.saturating_sub(self.board.una);
-        let progress = self.board.on_ack(at, ack, echo);
-        let fin = u64::from(self.fin.is_some_and(|fin| fin <= self.board.una));
+        let (una, max) = (self.board.una, self.board.max);
+        let mut progress = self.board.on_ack(at, ack, echo);
+        // FIN has a sequence number and is no payload.
+        progress.bytes -= u64::from(self.fin.is_some_and(|fin| una < fin && fin <= ack));
+        if let Some(probed) = self.probed.take_if(|probed| *probed < ack)
+            && max <= probed
+        {
+            // The receiver accepted the byte of a window probe.
+            self.seen.payload_bytes += 1;
+            progress.missing -= 1;
+        }
         self.seen.acknowledged_bytes += progress.bytes;
-        self.seen.missing_bytes += progress.missing.saturating_sub(fin);
+        self.seen.missing_bytes += progress.missing;
         let dsack = duplicate_sack(segment);
         let needless = progress.needless.max(u64::from(dsack));
         if needless > 0 {
@@ -268,6 +300,10 @@ impl Direction {
         // is of no use either, because the later windows are unknown.
         let shift = self.shift.map(|shift| if is_syn { 0 } else { shift });
         let window = shift.map(|shift| u64::from(segment.window) << shift);
+        // A reset has no window of use: many systems send 0.
+        let is_reset = segment.flags.contains(TcpFlags::RST);
+        let window = window.filter(|_| !is_reset);
+        let is_zero = segment.window == 0 && !is_reset;
         if let Some(window) = window.filter(|_| !is_syn) {
             let largest = self.seen.largest_window_bytes.get_or_insert(window);
             *largest = window.max(*largest);
@@ -276,7 +312,7 @@ impl Direction {
         }
         let edge = window.map(|window| ack + window);
         self.edge = self.edge.max(edge.unwrap_or(0));
-        self.last_is_zero = segment.window == 0;
+        self.last_is_zero = is_zero;
         let sacked = self.note_sacks(ack, segment, dsack);
         self.path.on_ack(at, progress.bytes, self.waits.srtt());
         self.acks.push_back(AckIn {
@@ -284,7 +320,7 @@ impl Direction {
             ack,
             sacked,
             edge,
-            is_zero: segment.window == 0,
+            is_zero,
             has_payload: segment.payload > 0,
             has_sack: !segment.options.sack.is_empty() && !dsack,
             has_echo: segment.flags.contains(TcpFlags::ECE) && !is_syn,
@@ -383,6 +419,15 @@ impl Direction {
         let is_beyond = end == start + 1 && start >= self.edge && self.edge > 0;
         let is_before = end <= start + 1 && start + 1 == self.board.una;
         self.last_is_zero && (is_beyond || is_before)
+    }
+
+    /// Returns true if the segment is a keep-alive (RFC 9293 §3.8.4): nothing is in flight, and the
+    /// segment has at most the last acknowledged byte.
+    fn is_keep_alive(&self, start: u64, end: u64, segment: &Segment) -> bool {
+        let ends = TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST;
+        let has_flight = self.board.una < self.board.max;
+        let is_before = start + 1 == self.board.una && end <= self.board.una;
+        is_before && !has_flight && !segment.flags.intersects(ends) && self.fin.is_none()
     }
 
     fn is_overtaken(&self, delay: u64, tsval: Option<u32>) -> bool {

@@ -27,6 +27,7 @@ impl SeenEpisodes {
             end_ns: at_ns,
             kind,
             count,
+            unanswered: 0,
         });
         Some(self.episodes.len() - 1)
     }
@@ -36,6 +37,13 @@ impl SeenEpisodes {
         if let Some(episode) = place.and_then(|place| self.episodes.get_mut(place)) {
             episode.end_ns = episode.end_ns.max(end_ns);
             episode.count += count;
+        }
+    }
+
+    /// Raises the number of unanswered timeouts or probes of the episode at `place` to `unanswered`.
+    pub fn raise(&mut self, place: Place, unanswered: u64) {
+        if let Some(episode) = place.and_then(|place| self.episodes.get_mut(place)) {
+            episode.unanswered = episode.unanswered.max(unanswered);
         }
     }
 

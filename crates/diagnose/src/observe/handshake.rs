@@ -111,6 +111,11 @@ impl Handshake {
         Some(if both { own.scale?.min(14) } else { 0 })
     }
 
+    /// Returns true if a SYN-ACK was seen.
+    pub const fn was_answered(&self) -> bool {
+        self.syn_ack.is_some()
+    }
+
     /// Beginning, end and number of the handshake's retransmissions; `None` if there were none.
     pub fn lost(&self) -> Option<(u64, u64, u64)> {
         let count = self.retransmissions[0] + self.retransmissions[1];

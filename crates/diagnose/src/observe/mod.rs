@@ -38,6 +38,7 @@
 mod connection;
 mod direction;
 mod episodes;
+mod failure;
 mod handshake;
 mod ledger;
 mod log;
@@ -58,6 +59,7 @@ mod waits;
 mod tests;
 
 pub use connection::ConnectionObserver;
+pub use failure::ConnectionFailure;
 pub use log::{Followed, Follower, Noted, NotedSack, SegmentLog};
 pub use observed::{
     Band, DirectionSeen, EpisodeKind, Exchange, ObservedConnection, PathSeen, Retransmissions,

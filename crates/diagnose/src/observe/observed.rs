@@ -5,7 +5,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::seen_limit::SeenLimit;
+use super::{failure::ConnectionFailure, seen_limit::SeenLimit};
 use crate::{
     account::{Shares, Times},
     capture::End,
@@ -37,6 +37,8 @@ pub struct ObservedConnection {
     pub exchange: Option<Exchange>,
     /// True if a FIN of each end, or a reset, was captured.
     pub is_closed: bool,
+    /// The way in which the connection failed; `None` if the capture shows no failure.
+    pub failure: Option<ConnectionFailure>,
     /// Both directions: the segments sent by end A, then those sent by end B.
     pub directions: [DirectionSeen; 2],
     /// Position of the tap.
@@ -133,6 +135,9 @@ pub struct DirectionSeen {
     pub reordered: u64,
     /// Segments that the network duplicated before the tap.
     pub duplicated: u64,
+    /// Keep-alives: segments with at most one byte, before the first unacknowledged one, while
+    /// nothing was in flight. They count neither as payload nor as retransmissions.
+    pub keep_alives: u64,
     /// Segments lost before the tap.
     pub lost_before_tap: u64,
     /// Segments that passed the tap and were retransmitted; spurious retransmissions are not
@@ -289,7 +294,8 @@ pub enum EpisodeKind {
     /// A SYN or a SYN-ACK was retransmitted. The count is the number of retransmissions.
     LostHandshake,
     /// A retransmission timeout. The episode lasts from the silence before it until everything that
-    /// was outstanding at the timeout was acknowledged. The count is the number of timeouts.
+    /// was outstanding at the timeout was acknowledged. The count is the number of timeouts; further
+    /// segments that are retransmitted after a timeout are not counted.
     Timeout,
     /// Fast recovery. The count is the number of segments retransmitted.
     FastRecovery,
@@ -341,6 +347,10 @@ pub struct SeenEpisode {
     pub kind: EpisodeKind,
     /// Count, as [`EpisodeKind`] describes it.
     pub count: u64,
+    /// Largest number of timeouts in a row without progress (`timeout`), or of window probes in a
+    /// row without an answer (`zero_window`, `probes_lost`). Linux gives up after
+    /// `net.ipv4.tcp_retries2` of them. 0 in other episodes.
+    pub unanswered: u64,
 }
 
 /// Waits of partial segments for ACKs (Nagle's algorithm). RFC 9293 §3.7.4.
@@ -395,7 +405,7 @@ fn name(end: End) -> &'static str {
     }
 }
 
-fn end_name<S: Serializer>(end: &End, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn end_name<S: Serializer>(end: &End, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(name(*end))
 }
 

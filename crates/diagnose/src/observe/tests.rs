@@ -1,5 +1,7 @@
 //! Tests of connections that are written segment by segment.
 
+mod endings;
+
 use fullpipe_tcp::Limit;
 use fullpipe_wire::{SackBlock, TcpFlags, TcpOptions};
 

@@ -89,6 +89,8 @@ struct Recovery {
     place: Place,
     repairs: u64,
     needless: u64,
+    /// Number of timeouts since an ACK last acknowledged payload.
+    in_a_row: u64,
 }
 
 /// The current wait.
@@ -275,6 +277,9 @@ impl Waits {
         self.set_zero(ack.is_zero, at);
         if advanced {
             self.was_acked |= self.has_sent;
+            if let Some(recovery) = &mut self.recovery {
+                recovery.in_a_row = 0;
+            }
             self.rounds
                 .on_acked(at, ack.ack - self.una, ack.ack, self.max);
             self.una = ack.ack;
@@ -336,6 +341,8 @@ impl Waits {
         self.advance(sent.at);
         let at = self.now;
         let repair = self.reason(at, sent);
+        // Segments that follow the first one after a timeout are sent without a further timeout.
+        let is_timer = repair == Repair::Timeout && self.is_silent(at);
         let kind = match repair {
             Repair::Fast => EpisodeKind::FastRecovery,
             Repair::Timeout => EpisodeKind::Timeout,
@@ -344,7 +351,7 @@ impl Waits {
         self.end_wait(sent, Some(repair));
         match &mut self.recovery {
             Some(recovery) if repair != Repair::Timeout || recovery.by == Repair::Timeout => {
-                let counts = repair == recovery.by;
+                let counts = repair == recovery.by && (is_timer || repair != Repair::Timeout);
                 self.episodes.extend(recovery.place, at, counts.into());
                 recovery.repairs += 1;
                 recovery.point = recovery.point.max(sent.end);
@@ -362,8 +369,13 @@ impl Waits {
                     place,
                     repairs: 1,
                     needless: 0,
+                    in_a_row: 0,
                 });
             }
+        }
+        if let Some(recovery) = self.recovery.as_mut().filter(|_| is_timer) {
+            recovery.in_a_row += 1;
+            self.episodes.raise(recovery.place, recovery.in_a_row);
         }
         self.note_hole(sent);
         if repair != Repair::TailProbe {
@@ -529,14 +541,13 @@ impl Waits {
         self.unanswered += 1;
         let most = &mut self.zero_windows.probes_lost_in_a_row;
         *most = (*most).max(self.unanswered);
-        match self.probes_lost {
-            Some(place) if self.unanswered > 1 => self.episodes.extend(place, self.now, 1),
-            Some(_) | None => {
-                let kind = EpisodeKind::ProbesLost;
-                let place = self.episodes.begin(self.probed_at, kind, 1);
-                self.episodes.extend(place, self.now, 0);
-                self.probes_lost = Some(place);
-            }
+        let known = self.probes_lost.filter(|_| self.unanswered > 1);
+        let (at, kind) = (self.probed_at, EpisodeKind::ProbesLost);
+        let place = known.unwrap_or_else(|| self.episodes.begin(at, kind, 0));
+        self.episodes.extend(place, self.now, 1);
+        self.probes_lost = Some(place);
+        for place in [place, self.zero.unwrap_or(None)] {
+            self.episodes.raise(place, self.unanswered);
         }
     }
 
@@ -552,6 +563,12 @@ impl Waits {
         self.wait.since.max(self.last_ack_at)
     }
 
+    /// Returns true if the silence before `at` is so long that a timer ended it.
+    fn is_silent(&self, at: u64) -> bool {
+        let silence = at - self.last_activity();
+        silence > self.srtt().saturating_mul(7) / 4 && silence > 5_000_000
+    }
+
     fn reason(&self, at: u64, sent: &SegmentSent) -> Repair {
         if self
             .recovery
@@ -562,8 +579,7 @@ impl Waits {
         }
         let silence = at - self.last_activity();
         let srtt = self.srtt();
-        let is_silent = silence > srtt.saturating_mul(7) / 4 && silence > 5_000_000;
-        if !is_silent || (self.evidence >= 3 && silence < srtt + RTO_MARGIN) {
+        if !self.is_silent(at) || (self.evidence >= 3 && silence < srtt + RTO_MARGIN) {
             return Repair::Fast;
         }
         let is_last = sent.end >= self.max;

@@ -22,6 +22,7 @@ use fullpipe_sim::{
     link::Reordering,
 };
 
+mod endings;
 mod numbers;
 
 /// Fields of a segment, in the order in which tshark and this test print them.

@@ -8,6 +8,7 @@ use std::{
     io::Read,
     path::{Path, PathBuf},
     process::Command,
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 use flate2::read::GzDecoder;
@@ -28,16 +29,23 @@ struct Numbers {
     rtt_ms: [f64; 2],
 }
 
-/// A capture of two Linux kernels over the link emulator.
-fn of_kernels() -> Capture {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let packed = fs::File::open(root.join("examples/captures/send-buffer.pcap.gz")).unwrap();
+/// The capture `name` of `examples/captures`, unpacked.
+pub fn unpacked(name: &str) -> Capture {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/captures");
+    let packed = fs::File::open(folder.join(name)).unwrap();
     let mut bytes = Vec::new();
     GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
-    let file = format!("fullpipe-tcptrace-{}.pcap", std::process::id());
-    let path = std::env::temp_dir().join(file);
+    let path = free_name();
     fs::write(&path, bytes).unwrap();
     Capture(path)
+}
+
+/// A name that no other test of this process uses.
+fn free_name() -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let file = format!("fullpipe-unpacked-{}-{number}.pcap", std::process::id());
+    std::env::temp_dir().join(file)
 }
 
 /// Number of segments of `from` with a zero window; segments with SYN or RST are not counted.
@@ -153,7 +161,7 @@ fn numbers_agree_with_tshark_and_tcptrace() {
         ),
         ("reordering 5 %", captured("n-order", overtaken, eager)),
         ("pausing reader", captured("n-pause", link(|_| {}), pausing)),
-        ("kernels", of_kernels()),
+        ("kernels", unpacked("send-buffer.pcap.gz")),
     ] {
         let path = &capture.0;
         let [connection] = &observed(path)[..] else {

@@ -20,7 +20,10 @@ use std::collections::HashMap;
 
 use fullpipe_wire::TcpFlags;
 
-use super::segment::{Analysis, FlowKey, Segment};
+use super::{
+    icmp::Unreachable,
+    segment::{Analysis, FlowKey, Segment},
+};
 use recency::Recency;
 
 /// Bounds of a [`FlowTable`].
@@ -78,6 +81,8 @@ pub struct EndedFlow<O> {
     pub segments: u64,
     /// Reason for the end of the connection.
     pub ending: FlowEnding,
+    /// Reason of the last ICMP error about a segment of the connection.
+    pub unreachable: Option<Unreachable>,
     /// Outcome of the connection's analysis.
     pub outcome: O,
 }
@@ -92,6 +97,7 @@ impl<O> EndedFlow<O> {
             ended_ns: self.ended_ns,
             segments: self.segments,
             ending: self.ending,
+            unreachable: self.unreachable,
             outcome: other(self.outcome),
         }
     }
@@ -111,6 +117,7 @@ struct Flow<A> {
     /// For each end, true if it has sent FIN.
     has_finished: [bool; 2],
     is_reset: bool,
+    unreachable: Option<Unreachable>,
     analysis: A,
 }
 
@@ -126,6 +133,7 @@ impl<A: Analysis> Flow<A> {
             has_sent: [false; 2],
             has_finished: [false; 2],
             is_reset: false,
+            unreachable: None,
             analysis,
         }
     }
@@ -182,6 +190,7 @@ impl<A: Analysis> Flow<A> {
                 (false, [true, true]) => FlowEnding::Closed,
                 (false, _) => ending,
             },
+            unreachable: self.unreachable,
             outcome: self.analysis.conclude(end_ns),
         }
     }
@@ -262,6 +271,14 @@ impl<A: Analysis, N: FnMut(&FlowKey) -> A> FlowTable<A, N> {
                 self.closed.push(place);
             }
             (true, _) => self.closed.touch(place),
+        }
+    }
+
+    /// Notes an ICMP error about a segment of the connection `key`. An error about a connection that
+    /// is not in the table is ignored.
+    pub fn on_unreachable(&mut self, key: &FlowKey, reason: Unreachable) {
+        if let Some(place) = self.place(key) {
+            self.flow(place).unreachable = Some(reason);
         }
     }
 
