@@ -15,10 +15,10 @@ use std::{
 
 use fullpipe_diagnose::{
     account::{Shares, Times},
-    capture::{EndedFlow, FlowEnding, FlowKey},
+    capture::{EndedFlow, FlowEnding, FlowKey, Unreachable},
     inferred::Confidence,
     merge::{MergeFailure, Merged, Tap, merge},
-    observe::{Followed, Follower, ObservedConnection, SeenLimit, SegmentLog},
+    observe::{ConnectionFailure, Followed, Follower, ObservedConnection, SeenLimit, SegmentLog},
     vocabulary::Limit,
 };
 
@@ -69,6 +69,10 @@ pub struct Row {
     pub lost_s: f64,
     /// Reason for the end of the connection.
     pub ending: FlowEnding,
+    /// The way in which the connection failed; `None` if the capture shows no failure.
+    pub failure: Option<ConnectionFailure>,
+    /// Reason of the last ICMP error about the connection.
+    pub unreachable: Option<Unreachable>,
 }
 
 impl Row {
@@ -102,6 +106,8 @@ impl Row {
             account: seen.account.clone(),
             lost_s: lost_s(seen),
             ending: flow.ending,
+            failure: seen.failure,
+            unreachable: flow.unreachable,
         }
     }
 
@@ -109,7 +115,8 @@ impl Row {
     pub fn retransmitted_share(&self) -> f64 {
         match self.data_segments {
             0 => 0.0,
-            all => self.retransmitted as f64 / all as f64,
+            // Retransmissions of SYN and FIN count too, so the quotient may exceed 1.
+            all => (self.retransmitted as f64 / all as f64).min(1.0),
         }
     }
 }

@@ -9,17 +9,20 @@
 //! | a capture read into a collection | `reading` |
 //! | the collection, with the whole result of one connection | `connections` |
 //! | the collection and one connection as tables | `tables` |
+//! | a failed connection in words | `failures` |
 //! | the twin of one connection, with its verdict | `twin` |
 //! | one connection, presented on a page like the run of an experiment | `run_facts` |
 #![forbid(unsafe_code)]
 
 mod connections;
+mod failures;
 mod reading;
 mod run_facts;
 mod tables;
 mod twin;
 
 pub use connections::{Apart, ApartBy, Connections, Row};
+pub use failures::{FailureWords, failure_words};
 pub use reading::{Capture, Opened, read};
 pub use run_facts::{limit_words, run_facts};
 pub use tables::{accounts, connection_tables, connections, ending_name};

@@ -108,6 +108,8 @@ pub fn read(
             && filter.is_none_or(|filter| filter.chooses(&key))
         {
             table.on_segment(key, &segment, |flow| connections.add(flow));
+        } else if let Some((key, reason)) = reader.take_unreachable() {
+            table.on_unreachable(&key, reason);
         }
         // Look at the bytes and not at the segments, because a capture may have no segment, and a
         // program may write it slowly.

@@ -5,10 +5,10 @@
 //! sequence numbers count from the initial sequence number.
 
 use fullpipe_diagnose::{
-    capture::FlowEnding,
+    capture::{FlowEnding, Unreachable},
     facts::{Segments, captured_end},
     inferred::Confidence,
-    observe::{ObservedConnection, SegmentLog},
+    observe::{ConnectionFailure, ObservedConnection, SegmentLog},
 };
 use fullpipe_lab::{Column, Records, Values};
 
@@ -64,6 +64,12 @@ pub fn connections(captures: &[Capture], rows: &[Row]) -> Records {
         }),
         decimal("lost_s", rows, |row| Some(row.lost_s)),
         words("ending", rows, |row| ending_name(row.ending).to_string()),
+        words("failure", rows, |row| {
+            row.failure.map_or("", ConnectionFailure::name).to_string()
+        }),
+        words("unreachable", rows, |row| {
+            row.unreachable.map_or("", Unreachable::name).to_string()
+        }),
     ];
     Records {
         columns,
@@ -192,6 +198,7 @@ fn episodes(seen: &ObservedConnection) -> Records {
             whole("until_ns", episodes, |one| one.end_ns),
             words("episode", episodes, |one| one.kind.name().to_string()),
             whole("count", episodes, |one| one.count),
+            whole("unanswered", episodes, |one| one.unanswered),
         ],
         count: episodes.len(),
     }

@@ -389,6 +389,12 @@ fn conclude(arguments: &WhyArguments, inputs: &Inputs) -> Result<(), Failure> {
                     })
                     .collect()
             }
+            ConnectionCondition::Empty => {
+                let has_socket = recordings.iter().any(Recording::has_socket);
+                let is_empty = connections.distinct() == 0 && !has_socket;
+                let line = || "empty: no connection and no socket was found".to_string();
+                is_empty.then(line).into_iter().collect()
+            }
             condition => conditions::meeting(connections, place, condition),
         };
         lines.extend(recordings::meeting(recordings, condition));

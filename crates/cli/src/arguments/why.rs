@@ -78,11 +78,16 @@ pub struct WhyArguments {
     #[arg(long, value_name = "DIR", conflicts_with = "csv")]
     pub xplot: Option<PathBuf>,
     /// Exit with code 3 if a connection has the main limit NAME (limit=NAME), had more than PERCENT of its segments
-    /// retransmitted (retransmitted=PERCENT) or was reset (reset), or if a capture could not be read to its end
-    /// (partial). May be given several times
+    /// retransmitted (retransmitted=PERCENT), had a reset (reset) or failed (failed; or only refused, unanswered or
+    /// vanished), if no connection was found (empty), or if a capture could not be read to its end (partial). May be
+    /// given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<ConnectionCondition>,
 }
+
+/// Failures that a condition can name. `reset` is a condition of its own: it includes resets after
+/// which nothing is missing.
+const FAILURES: [&str; 3] = ["refused", "unanswered", "vanished"];
 
 /// A condition of `why --fail-on`.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,6 +98,10 @@ pub enum ConnectionCondition {
     Retransmitted(f64),
     /// The connection was reset.
     Reset,
+    /// The connection failed: in the named way, or in any.
+    Failure(Option<&'static str>),
+    /// There is no connection and no socket.
+    Empty,
     /// A capture was not read to its end.
     Partial,
 }
@@ -104,6 +113,12 @@ impl std::str::FromStr for ConnectionCondition {
         match text.split_once('=') {
             None if text == "reset" => Ok(Self::Reset),
             None if text == "partial" => Ok(Self::Partial),
+            None if text == "empty" => Ok(Self::Empty),
+            None if text == "failed" => Ok(Self::Failure(None)),
+            None if FAILURES.contains(&text) => {
+                let name = FAILURES.into_iter().find(|name| *name == text);
+                Ok(Self::Failure(name))
+            }
             Some(("limit", name)) => {
                 let names = || SeenLimit::ALL.iter().map(|limit| limit.name());
                 let found = SeenLimit::ALL.iter().find(|limit| limit.name() == name);
@@ -128,7 +143,10 @@ impl std::str::FromStr for ConnectionCondition {
                     })
             }
             Some(_) | None => {
-                Err("expected limit=NAME, retransmitted=PERCENT, reset or partial".to_string())
+                let names = FAILURES.join(", ");
+                Err(format!(
+                    "expected limit=NAME, retransmitted=PERCENT, reset, failed, {names}, empty or partial"
+                ))
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Rule: all values come from the analysis. A value that the analysis does not have is omitted
 //! or called unknown.
 
-use fullpipe_captures::limit_words;
+use fullpipe_captures::{failure_words, limit_words};
 use fullpipe_diagnose::{
     capture::{EndedFlow, FlowEnding},
     inferred::Confidence,
@@ -28,6 +28,7 @@ pub fn brief(
 ) -> String {
     let mut out = title(flow, layout);
     layout.field(&mut out, "transfer", &transfer(flow));
+    failure(&mut out, flow, layout);
     out += verdict;
     if !names_limit {
         layout.field(&mut out, "limit", &limit(&flow.outcome, layout));
@@ -51,6 +52,7 @@ fn title(flow: &EndedFlow<ObservedConnection>, layout: Layout) -> String {
 pub fn text(flow: &EndedFlow<ObservedConnection>, verdict: &str, layout: Layout) -> String {
     let seen = &flow.outcome;
     let mut out = title(flow, layout);
+    failure(&mut out, flow, layout);
     out += verdict;
     layout.field(&mut out, "limit", &limit(seen, layout));
     layout.field(&mut out, "transfer", &transfer(flow));
@@ -74,6 +76,14 @@ pub fn text(flow: &EndedFlow<ObservedConnection>, verdict: &str, layout: Layout)
         }
     }
     out
+}
+
+/// Appends the failure of the connection and what to check, if it failed.
+fn failure(out: &mut String, flow: &EndedFlow<ObservedConnection>, layout: Layout) {
+    if let Some(words) = failure_words(flow) {
+        layout.field(out, "failed", &format!("{}.", words.what));
+        layout.field(out, "Next", &words.check);
+    }
 }
 
 fn limit(seen: &ObservedConnection, layout: Layout) -> String {
@@ -350,17 +360,64 @@ fn episodes(out: &mut String, seen: &ObservedConnection, layout: Layout) {
     }
 }
 
+/// Default of `net.ipv4.tcp_retries2`: the number of timeouts, or of window probes, in a row without
+/// an answer after which Linux gives a connection up.
+const RETRIES2: u64 = 15;
+
+/// The distance from `unanswered` to the number at which Linux gives up; nothing for a single one.
+fn to_retries2(unanswered: u64) -> String {
+    match (unanswered, RETRIES2.saturating_sub(unanswered)) {
+        (0 | 1, _) => String::new(),
+        (_, 0) => format!("; Linux gives up after {RETRIES2} (net.ipv4.tcp_retries2)"),
+        (_, left) => {
+            format!("; Linux gives up after {RETRIES2} (net.ipv4.tcp_retries2): {left} left")
+        }
+    }
+}
+
+/// The largest number of events in a row without progress.
+fn in_a_row(episode: &SeenEpisode, noun: &str) -> String {
+    match episode.unanswered {
+        0 | 1 => String::new(),
+        most if most == episode.count => format!(" in a row{}", to_retries2(most)),
+        most => format!(
+            ", at most {} in a row{}",
+            counted(most, noun),
+            to_retries2(most)
+        ),
+    }
+}
+
+/// The probes of a zero window that had no answer.
+fn answered(episode: &SeenEpisode) -> String {
+    match (episode.count, episode.unanswered) {
+        (0, _) => String::new(),
+        (1, 0) => ", answered".to_string(),
+        (_, 0) => ", all answered".to_string(),
+        (_, most) => format!(
+            ", at most {most} in a row without an answer{}",
+            to_retries2(most)
+        ),
+    }
+}
+
 fn kind(episode: &SeenEpisode) -> String {
     let count = grouped(episode.count);
     let several = |noun: &str| counted(episode.count, noun);
     match episode.kind {
         EpisodeKind::LostHandshake => format!("handshake retransmitted {}", several("time")),
-        EpisodeKind::Timeout => format!("retransmission timeout, {count} in a row"),
+        EpisodeKind::Timeout => format!("{}{}", several("timeout"), in_a_row(episode, "timeout")),
         EpisodeKind::FastRecovery => format!("fast recovery of {}", several("segment")),
         EpisodeKind::TailProbe => "tail loss probe".to_string(),
         EpisodeKind::Spurious => "spurious retransmission".to_string(),
-        EpisodeKind::ZeroWindow => format!("zero window with {}", several("probe")),
-        EpisodeKind::ProbesLost => format!("{} without an answer", several("window probe")),
+        EpisodeKind::ZeroWindow => {
+            format!("zero window with {}{}", several("probe"), answered(episode))
+        }
+        EpisodeKind::ProbesLost => format!(
+            "{} without an answer{}",
+            several("window probe"),
+            to_retries2(episode.unanswered)
+        ),
         EpisodeKind::IdleRestart => {
             "idle longer than a retransmission timeout; cwnd may be smaller".to_string()
         }

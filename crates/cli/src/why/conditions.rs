@@ -4,7 +4,7 @@
 //! table are judged, too.
 
 use fullpipe_captures::{Connections, Row};
-use fullpipe_diagnose::capture::FlowEnding;
+use fullpipe_diagnose::{capture::FlowEnding, observe::ConnectionFailure};
 
 use crate::arguments::ConnectionCondition;
 
@@ -64,6 +64,11 @@ fn met_by(row: &Row, condition: &ConnectionCondition) -> Option<String> {
         ConnectionCondition::Reset => {
             (row.ending == FlowEnding::Reset).then(|| "reset".to_string())
         }
-        ConnectionCondition::Partial => None,
+        ConnectionCondition::Failure(name) => {
+            let failure = row.failure.map(ConnectionFailure::name)?;
+            name.is_none_or(|name| name == failure)
+                .then(|| failure.to_string())
+        }
+        ConnectionCondition::Partial | ConnectionCondition::Empty => None,
     }
 }

@@ -125,6 +125,11 @@ fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
 }
 
 impl Recording {
+    /// Returns true if the recording has a socket.
+    pub const fn has_socket(&self) -> bool {
+        !self.replay.sockets.is_empty()
+    }
+
     /// Time in which both the socket and the connection were observed, in nanoseconds; negative if
     /// there is none.
     fn overlap_ns(&self, socket: &ReplayedSocket, row: &Row) -> i64 {
@@ -301,7 +306,7 @@ pub fn lines(recordings: &[Recording], rows: &[Row], layout: Layout) -> String {
 }
 
 /// Returns a line for each recording or recorded socket that meets `condition`. No socket meets
-/// [`ConnectionCondition::Reset`], because a recording does not show resets.
+/// [`ConnectionCondition::Reset`] or a failure, because a recording does not show them.
 pub fn meeting(recordings: &[Recording], condition: &ConnectionCondition) -> Vec<String> {
     let of_recording = |recording: &Recording| -> Vec<String> {
         if let (ConnectionCondition::Partial, Some(_)) = (condition, &recording.cut) {
@@ -338,7 +343,10 @@ fn met_by(socket: &FollowedSocket, condition: &ConnectionCondition) -> Option<St
             (share > *most)
                 .then(|| format!("{:.2} % of the data segments retransmitted", share * 100.0))
         }
-        ConnectionCondition::Reset | ConnectionCondition::Partial => None,
+        ConnectionCondition::Reset
+        | ConnectionCondition::Failure(_)
+        | ConnectionCondition::Partial
+        | ConnectionCondition::Empty => None,
     }
 }
 

@@ -4,7 +4,9 @@
 
 use fullpipe_captures::{Apart, Capture, Connections, Row, TwinAnswer, ending_name};
 use fullpipe_diagnose::{
-    capture::CaptureWarning, inferred::Confidence, observe::ObservedConnection,
+    capture::{CaptureWarning, Unreachable},
+    inferred::Confidence,
+    observe::{ConnectionFailure, ObservedConnection},
     socket::AccountsBeside,
 };
 use fullpipe_lab::JSON_SCHEMA;
@@ -87,6 +89,10 @@ struct JsonConnection<'a> {
     is_sure: Option<bool>,
     lost_s: f64,
     ending: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreachable: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     socket: Option<JsonMatched<'a>>,
     shares: &'a fullpipe_diagnose::account::Shares<fullpipe_diagnose::observe::SeenLimit>,
@@ -173,6 +179,8 @@ fn connection<'a>(
             .map(|(.., confidence)| confidence == Confidence::High),
         lost_s: row.lost_s,
         ending: ending_name(row.ending),
+        failure: row.failure.map(ConnectionFailure::name),
+        unreachable: row.unreachable.map(Unreachable::name),
         socket: recordings::json_matched(recordings, row),
         shares: &row.shares,
     }

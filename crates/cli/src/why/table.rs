@@ -4,7 +4,7 @@
 //! no further column can be omitted, cells take several lines.
 
 use fullpipe_captures::{Apart, ApartBy, Capture, Connections, Row, limit_words};
-use fullpipe_diagnose::inferred::Confidence;
+use fullpipe_diagnose::{inferred::Confidence, observe::ConnectionFailure};
 use fullpipe_lab::{
     layout::{Layout, Tone},
     units::{counted, grouped, rate_text, seconds_text},
@@ -112,8 +112,25 @@ const COLUMNS: [Column; 9] = [
     },
 ];
 
-/// Returns the main limit and its share; a question mark stands for low confidence.
+/// Returns the main limit and its share, and the failure if the connection failed; a question mark
+/// stands for low confidence. A connection that was never established has only its failure.
 fn limit(row: &Row) -> String {
+    let failure = row.failure.map(|failure| match row.unreachable {
+        Some(_) if matches!(failure, ConnectionFailure::Unanswered { .. }) => "unreachable",
+        Some(_) | None => failure.name(),
+    });
+    let limited = main_limit(row);
+    match (row.failure, failure) {
+        (
+            Some(ConnectionFailure::Refused { .. } | ConnectionFailure::Unanswered { .. }),
+            Some(name),
+        ) => name.to_string(),
+        (_, Some(name)) => format!("{limited}; {name}"),
+        (_, None) => limited,
+    }
+}
+
+fn main_limit(row: &Row) -> String {
     let Some((limit, share, confidence)) = row.limit else {
         return "?".to_string();
     };

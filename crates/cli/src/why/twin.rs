@@ -6,6 +6,7 @@
 use std::{io::Write, ops::ControlFlow, path::Path};
 
 use fullpipe_captures::{Connections, TwinAnswer, limit_words};
+use fullpipe_diagnose::observe::ConnectionFailure;
 use fullpipe_explain::Explanation;
 use fullpipe_fit::{Basis, Candidate, Compared, Figures, FittedValue};
 use fullpipe_lab::{
@@ -51,6 +52,16 @@ struct JsonFound<'a> {
     verdict: Option<&'a Explanation>,
 }
 
+/// Returns false if the one connection was refused or never answered, so no transfer is to be
+/// simulated.
+fn was_established(connections: &Connections) -> bool {
+    let failure = connections.full().and_then(|flow| flow.outcome.failure);
+    !matches!(
+        failure,
+        Some(ConnectionFailure::Refused { .. } | ConnectionFailure::Unanswered { .. })
+    )
+}
+
 /// Fits an experiment to the connection that is printed in full, and explains this twin. Returns
 /// `None` if no connection is printed in full, or if `--quick` requests only the account (time by
 /// limit).
@@ -69,6 +80,9 @@ pub fn of(
                 "--scenario needs one connection: name it with --flow N",
             )),
         };
+    }
+    if arguments.scenario.is_none() && !was_established(connections) {
+        return Ok(None);
     }
     let stop = Stop::on_interrupt()?;
     let progress = Progress::new(terminal, "twin", vec![String::new()]);

@@ -655,3 +655,121 @@ fn one_packet_is_singular_and_no_connection_names_the_filter() {
         "{filtered}"
     );
 }
+
+/// Captured between two kernels: `examples/captures/endings.sh` says what each connection does.
+fn endings() -> String {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = root.join("examples/captures/endings.pcap.gz");
+    path.to_str().unwrap().to_string()
+}
+
+#[test]
+fn failed_connections_are_named_with_what_to_check() {
+    let capture = endings();
+    let table = stdout(&fullpipe(&["why", &capture, "--width", "200"]));
+    for words in [
+        "refused",
+        "unreachable",
+        "unanswered",
+        "; reset",
+        "; vanished",
+    ] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    for (port, words, check) in [
+        ("5004", "reset by 10.78.0.2:5004 while", "unread payload"),
+        ("5009", "10.78.0.2:5009 sent nothing for", "firewall or NAT"),
+        ("81", "refused: 10.78.0.2:81 answered the SYN", "`ss -ltn`"),
+        (
+            "82",
+            "an ICMP error says that the last router",
+            "is up and has",
+        ),
+        ("83", "answered none of 7 SYNs", "the route back"),
+    ] {
+        let filter = format!("port {port}");
+        let text = stdout(&fullpipe(&[
+            "why", &capture, "--quick", "--filter", &filter, "--width", "400",
+        ]));
+        assert!(text.contains(words) && text.contains(check), "{text}");
+    }
+    let answer = answer_of(&["why", &capture, "--json", "--filter", "port 82"]);
+    let connection = &answer["connections"][0];
+    assert_eq!(connection["failure"], "unanswered");
+    assert_eq!(connection["unreachable"], "host");
+    let closed = answer_of(&[
+        "why",
+        &capture,
+        "--json",
+        "--quick",
+        "--filter",
+        "port 5001",
+    ]);
+    assert!(closed["connections"][0].get("failure").is_none());
+    assert_eq!(
+        closed["observed"]["directions"][0]["acknowledged_bytes"],
+        3_000
+    );
+}
+
+#[test]
+fn failures_and_an_empty_capture_are_conditions() {
+    let capture = endings();
+    for (condition, filter, code) in [
+        ("refused", "port 81", 3),
+        ("refused", "port 5004", 0),
+        ("unanswered", "port 83", 3),
+        ("vanished", "port 5009", 3),
+        ("reset", "port 5004", 3),
+        ("failed", "portrange 81-83", 3),
+        ("failed", "port 5001", 0),
+        ("failed", "port 4", 0),
+        ("empty", "port 4", 3),
+        ("empty", "port 81", 0),
+    ] {
+        let output = fullpipe(&[
+            "why",
+            &capture,
+            "--quick",
+            "--filter",
+            filter,
+            "--fail-on",
+            condition,
+        ]);
+        let found = output.status.code();
+        assert_eq!(
+            found,
+            Some(code),
+            "{condition}, {filter}: {}",
+            stderr(&output)
+        );
+    }
+    let wrong = fullpipe(&["why", &capture, "--fail-on", "broken"]);
+    assert!(stderr(&wrong).contains("vanished"), "{}", stderr(&wrong));
+}
+
+/// Three of four probes of the closed window are answered; four timeouts of the connection whose
+/// server vanished are not.
+#[test]
+fn episodes_have_the_distance_to_the_end_of_the_connection() {
+    let episodes = |port: &str| {
+        let filter = format!("port {port}");
+        stdout(&fullpipe(&[
+            "why",
+            &endings(),
+            "--quick",
+            "--filter",
+            &filter,
+            "--width",
+            "400",
+        ]))
+    };
+    let vanished = episodes("5009");
+    assert!(
+        vanished.contains("Linux gives up after 15 (net.ipv4.tcp_retries2): 11 left"),
+        "{vanished}"
+    );
+    let closed = episodes("5007");
+    let probes = "zero window with 4 probes, at most 1 in a row without an answer";
+    assert!(closed.contains(probes), "{closed}");
+}
