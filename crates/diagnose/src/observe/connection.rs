@@ -126,7 +126,8 @@ impl ConnectionObserver {
     ) -> ObservedConnection {
         let vantage = self.vantage(sender, &directions);
         let data = &mut directions[sender.index()];
-        let ledger = data.waits.ledger();
+        let mut ledger = data.waits.ledger();
+        ledger.cut_at(lifetime_ns);
         let one_sided = self.one_sided.take().filter(|_| self.counts != [0, 0]);
         let only = one_sided.is_some().then_some(match self.counts[0] {
             0 => End::B,

@@ -57,6 +57,28 @@ impl Ledger {
         }
     }
 
+    /// Takes back the time after `end`. The end of a handshake at the sender is computed from the
+    /// round trip, so it may lie after the end of the capture.
+    pub fn cut_at(&mut self, end: u64) {
+        while self.until > end
+            && let Some(mut band) = self.bands.pop()
+        {
+            let excess = (self.until - end).min(band.end_ns - band.at_ns);
+            let place = band.limit.index();
+            self.times[place] = self.times[place].saturating_sub(excess);
+            self.sure[place] = self.sure[place].min(self.times[place]);
+            band.end_ns -= excess;
+            self.until -= excess;
+            match self.bands.last_mut() {
+                Some(before) if band.at_ns == band.end_ns => before.bytes += band.bytes,
+                Some(_) | None => self.bands.push(band),
+            }
+            if excess == 0 {
+                break;
+            }
+        }
+    }
+
     /// The account, the part of it that is certain, and the bands.
     pub fn finish(self) -> (Times<SeenLimit>, Times<SeenLimit>, Vec<Band>) {
         let times = |times: [u64; SeenLimit::COUNT], bytes: [u64; SeenLimit::COUNT]| {

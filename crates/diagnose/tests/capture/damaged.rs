@@ -1,7 +1,13 @@
 //! Tests with captures that are cut, changed at random, or full of absurd numbers. Each gives an
 //! answer or an error. No capture makes the reader panic or allocate without bound.
 
-use fullpipe_diagnose::capture::CaptureError;
+use std::{fs::File, io::Cursor, io::Read, path::Path, sync::LazyLock};
+
+use flate2::read::GzDecoder;
+use fullpipe_diagnose::{
+    capture::{BytesRead, CaptureError, CaptureReader, FlowKey, FlowLimits, FlowTable},
+    observe::ConnectionObserver,
+};
 use fullpipe_pool::Rng;
 
 use super::{
@@ -16,11 +22,25 @@ const EACH: u64 = 60;
 /// Largest number of bytes that may be allocated at one time: the buffer of 2 MiB, and 2 MiB for
 /// everything else.
 const MEMORY_MAX: u64 = 4 << 20;
+/// Largest number of bytes that may be allocated at one time while the connections of such a capture
+/// are analysed.
+const ANALYSIS_MAX: u64 = 24 << 20;
+/// Bytes before the first record of a pcap file.
+const HEAD: usize = 24;
+
+/// Twelve connections of kernels that end in different ways (`examples/captures/endings.sh`).
+static ENDINGS: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let packed = File::open(root.join("examples/captures/endings.pcap.gz")).unwrap();
+    let mut bytes = Vec::new();
+    GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
+    bytes
+});
 
 /// A kind of damage: its name, and a function that makes a damaged file.
 type Damage = (&'static str, fn(&mut Rng) -> Vec<u8>);
 
-const DAMAGES: [Damage; 6] = [
+const DAMAGES: [Damage; 7] = [
     ("cut", |rng| {
         let mut file = any_file(rng, &frames(30));
         file.truncate(rng.below(file.len() as u64) as usize);
@@ -67,6 +87,19 @@ const DAMAGES: [Damage; 6] = [
         }
         any_file(rng, &damaged)
     }),
+    ("connections of kernels", |rng| {
+        let mut file = ENDINGS.clone();
+        for record in records(&file) {
+            // Most records stay whole, so that connections go on after a damaged segment.
+            if rng.below(20) == 0 {
+                let at = record + rng.between(0, 110) as usize;
+                if let Some(byte) = file.get_mut(at) {
+                    *byte = rng.below(256) as u8;
+                }
+            }
+        }
+        file
+    }),
     ("noise after the header", |rng| {
         let mut file = any_file(rng, &[]);
         let len = rng.below(20_000);
@@ -102,6 +135,57 @@ fn measured(file: &[u8]) -> (Result<Everything, CaptureError>, u64) {
     let mut result = None;
     let info = allocation_counter::measure(|| result = Some(read(file)));
     (result.expect("it was read"), info.bytes_max)
+}
+
+/// Places of the records of a pcap file in this machine's byte order.
+fn records(file: &[u8]) -> Vec<usize> {
+    let mut places = Vec::new();
+    let mut at = HEAD;
+    while let Some(len) = file.get(at + 8..at + 12) {
+        places.push(at);
+        at += 16 + u32::from_le_bytes(len.try_into().unwrap()) as usize;
+    }
+    places
+}
+
+/// Reads a file and analyses its connections. Returns the largest number of bytes that were
+/// allocated at one time.
+fn analysed(file: Vec<u8>) -> u64 {
+    let info = allocation_counter::measure(|| {
+        let Ok(mut reader) = CaptureReader::open(Cursor::new(file), BytesRead::default()) else {
+            return;
+        };
+        let mut table =
+            FlowTable::new(FlowLimits::DEFAULT, |_: &FlowKey| ConnectionObserver::new());
+        let mut check = |observer: &fullpipe_diagnose::observe::ObservedConnection| {
+            let sum: u64 = observer
+                .account
+                .times()
+                .map(|(_, time)| time.as_nanos())
+                .sum();
+            assert_eq!(sum, observer.lifetime_ns);
+        };
+        while let Some(found) = reader.next_frame() {
+            if let Some((key, segment)) = found {
+                table.on_segment(key, &segment, |flow| check(&flow.outcome));
+            } else if let Some((key, reason)) = reader.take_unreachable() {
+                table.on_unreachable(&key, reason);
+            }
+        }
+        table.finish(reader.now_ns(), |flow| check(&flow.outcome));
+    });
+    info.bytes_max
+}
+
+#[test]
+fn connections_of_damaged_captures_have_an_account_in_bounded_memory() {
+    for (name, make) in DAMAGES {
+        for seed in 0..EACH {
+            let file = make(&mut Rng::seeded(seed));
+            let held = analysed(file);
+            assert!(held < ANALYSIS_MAX, "{name}, seed {seed}: {held} bytes");
+        }
+    }
 }
 
 #[test]

@@ -248,3 +248,29 @@ fn an_idle_end_that_answers_no_keep_alive_has_vanished() {
     let found = script.finish().failure.map(ConnectionFailure::name);
     assert_eq!(found, Some("vanished"));
 }
+
+/// The capture ends with the handshake, 5 ms before the ACK reaches the server.
+#[test]
+fn the_account_ends_with_the_capture() {
+    let syn = one(End::A, 0, 0, SYN);
+    let syn_ack = one(End::B, 0, 1, SYN | ACK);
+    let observed = observed(
+        &[
+            (0, syn),
+            (10, syn_ack),
+            (15, one(End::A, 1, 1, ACK)),
+            (
+                15,
+                Segment {
+                    payload: 10,
+                    ..one(End::B, 1, 1, ACK)
+                },
+            ),
+        ],
+        15,
+    );
+    assert_eq!(observed.sender, End::B);
+    let times = observed.account.times();
+    let sum: u64 = times.map(|(_, time)| time.as_nanos()).sum();
+    assert_eq!((sum, observed.lifetime_ns), (15_000_000, 15_000_000));
+}
