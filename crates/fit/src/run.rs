@@ -14,7 +14,7 @@ use fullpipe_scenario::{Played, Scene, Setup, watch::Watch};
 
 use crate::{
     failure::FitFailure,
-    frames::{Captured, View},
+    frames::{Captured, TapPlace},
     misfit::Figures,
     trace::Trace,
 };
@@ -28,42 +28,22 @@ pub struct Ran {
     pub figures: Figures,
 }
 
-/// Place of a tap (the place of a capture) in the simulated network.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    view: View,
-    /// For a tap in the middle of the path: the nearer host.
-    host: usize,
-    /// For a tap in the middle of the path: the propagation delay from the nearer host.
-    shift_ns: i64,
-}
-
-impl Place {
-    /// Returns the place that corresponds to the tap of the original capture.
-    pub fn of(observed: &ObservedConnection) -> Self {
-        let vantage = &observed.vantage;
-        let [near, far] = [vantage.to_sender_ns, vantage.to_receiver_ns];
-        let [near, far] = [near, far].map(|ns| ns.unwrap_or(0) as i64);
-        match vantage.side {
-            Side::Sender | Side::Unknown => Self::at(View::Sender, 0, 0),
-            Side::Receiver => Self::at(View::Receiver, 1, 0),
-            // Measure from the nearer host: the queues are assumed to be on the other, longer
-            // side of the tap.
-            Side::Middle if near <= far => Self::at(View::Middle, 0, near / 2),
-            Side::Middle => Self::at(View::Middle, 1, far / 2),
-        }
-    }
-
-    const fn at(view: View, host: usize, shift_ns: i64) -> Self {
-        Self {
-            view,
-            host,
-            shift_ns,
-        }
+/// Returns the tap in the simulated network that corresponds to the tap of the original capture.
+pub fn tap_of(observed: &ObservedConnection) -> TapPlace {
+    let vantage = &observed.vantage;
+    let [near, far] = [vantage.to_sender_ns, vantage.to_receiver_ns];
+    let [near, far] = [near, far].map(|ns| ns.unwrap_or(0) as i64);
+    match vantage.side {
+        Side::Sender | Side::Unknown => TapPlace::SENDER,
+        Side::Receiver => TapPlace::RECEIVER,
+        // Measure from the nearer host: the queues are assumed to be on the other, longer side of
+        // the tap.
+        Side::Middle if near <= far => TapPlace::near(0, near / 2),
+        Side::Middle => TapPlace::near(1, far / 2),
     }
 }
 
-/// Runs `setup`, and captures the run at `place`. The figures are those of the first `bytes` bytes
+/// Runs `setup`, and captures the run at `tap`. The figures are those of the first `bytes` bytes
 /// of payload.
 ///
 /// # Errors
@@ -71,7 +51,7 @@ impl Place {
 pub fn run(
     setup: &Setup,
     seed: u64,
-    place: Place,
+    tap: TapPlace,
     bytes: u64,
     progress: &Progress<'_>,
 ) -> Result<Ran, FitFailure> {
@@ -91,7 +71,7 @@ pub fn run(
     })?;
     let played = played.ok_or(TwinFailure::Interrupted)?;
     scene.finish_capture().map_err(refused)?;
-    let segments = captured.seen_from(place.view, place.host, place.shift_ns);
+    let segments = captured.seen_at(tap);
     let (observed, log) = followed(&segments);
     let trace = Trace::of(&log, &observed);
     Ok(Ran {

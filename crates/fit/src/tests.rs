@@ -16,7 +16,7 @@ use crate::{
     estimate::estimate,
     evidence::Evidence,
     fit,
-    frames::{Captured, View},
+    frames::{Captured, TapPlace},
     run::followed,
 };
 
@@ -34,18 +34,18 @@ fn play(setup: &Setup) -> Measured {
     played.unwrap().measured
 }
 
-fn segments(text: &str, view: View) -> Vec<Segment> {
+fn segments(text: &str, tap: TapPlace) -> Vec<Segment> {
     let setup = parsed(text);
     let mut scene = Scene::new(&setup, 1, false, Watch::NONE);
     let captured = Captured::default();
     scene.capture_hosts(Box::new(captured.clone())).unwrap();
     scene.play(&|_| ControlFlow::Continue(())).unwrap();
     scene.finish_capture().unwrap();
-    captured.seen_from(view, 0, 0)
+    captured.seen_at(tap)
 }
 
-fn fitted(text: &str, preset: &str, view: View) -> CaptureTwin {
-    fitted_to(&segments(text, view), preset)
+fn fitted(text: &str, preset: &str, tap: TapPlace) -> CaptureTwin {
+    fitted_to(&segments(text, tap), preset)
 }
 
 fn fitted_to(segments: &[Segment], preset: &str) -> CaptureTwin {
@@ -72,7 +72,7 @@ rows = [{ label = "case" }]
 /// buffer.
 #[test]
 fn a_send_buffer_is_found_and_enlarged() {
-    let twin = fitted(SMALL_BUFFER, "linux", View::Sender);
+    let twin = fitted(SMALL_BUFFER, "linux", TapPlace::SENDER);
     let compared = twin.compared;
     assert!(compared.goodput_error.abs() < 0.05, "{compared:?}");
     assert_eq!(twin.plan.get("path.rate").unwrap().to, "100mbit");
@@ -104,7 +104,7 @@ fn a_capture_of_ipv6_has_a_twin() {
 /// The written file describes the experiment that was run.
 #[test]
 fn the_file_of_a_twin_gives_its_results() {
-    let twin = fitted(SMALL_BUFFER, "linux", View::Sender);
+    let twin = fitted(SMALL_BUFFER, "linux", TapPlace::SENDER);
     let found = play(&parsed(&twin.file()));
     assert_eq!(found, play(&twin.setup));
 }
@@ -142,7 +142,7 @@ fn a_receive_buffer_is_found_and_enlarged() {
             "hosts.far = { preset = \"linux\" }",
             "hosts.far = { preset = \"linux\", set.SO_RCVBUF = \"24K\" }",
         );
-    let twin = fitted(&text, "linux", View::Sender);
+    let twin = fitted(&text, "linux", TapPlace::SENDER);
     assert_eq!(value(&twin, "receiver.SO_RCVBUF"), 24_576.0);
     let explained = twin.explain(&|_| ControlFlow::Continue(())).unwrap();
     let explained = explained.expect("the twin reproduces the capture");
@@ -153,20 +153,20 @@ fn a_receive_buffer_is_found_and_enlarged() {
 #[test]
 fn the_path_is_found_from_both_ends() {
     let text = ample(", forward.loss = \"1%\"", ", bytes = 3000000", "");
-    for view in [View::Sender, View::Receiver] {
-        let twin = fitted(&text, "default", view);
+    for tap in [TapPlace::SENDER, TapPlace::RECEIVER] {
+        let twin = fitted(&text, "default", tap);
         assert!(
             twin.compared.is_reproduced(),
-            "{view:?}: {:?}",
+            "{tap:?}: {:?}",
             twin.compared
         );
         let delay_us = value(&twin, "path.delay");
         assert!(
             (delay_us - 10_000.0).abs() < 200.0,
-            "{view:?}: {delay_us} us"
+            "{tap:?}: {delay_us} us"
         );
         let loss = value(&twin, "path.forward.loss");
-        assert!((0.005..0.02).contains(&loss), "{view:?}: {loss}");
+        assert!((0.005..0.02).contains(&loss), "{tap:?}: {loss}");
     }
 }
 
@@ -178,7 +178,7 @@ fn a_queue_that_overflows_needs_no_losses() {
         ", bytes = 6000000",
         ", set.tcp.hystart = false",
     );
-    let twin = fitted(&text, "default", View::Sender);
+    let twin = fitted(&text, "default", TapPlace::SENDER);
     assert!(
         twin.plan.get("path.forward.loss").is_none(),
         "{}",
@@ -196,7 +196,7 @@ fn an_application_that_pauses_has_its_writes() {
         ", bytes = 600000, write = 9000, pause = \"50ms\"",
         ", set.tcp.nagle = false",
     );
-    let twin = fitted(&text, "default", View::Sender);
+    let twin = fitted(&text, "default", TapPlace::SENDER);
     assert!(twin.compared.is_reproduced(), "{:?}", twin.compared);
     assert_eq!(value(&twin, "workload.write"), 9_000.0);
     let pause_us = value(&twin, "workload.pause");
@@ -211,7 +211,7 @@ fn a_reader_that_pauses_gives_no_advice() {
         "hosts.far = { set.tcp.send_buffer = \"4M\", set.tcp.receive_buffer = \"4M\"",
         "hosts.far = { set.tcp.receive_buffer = \"64K\"",
     );
-    let twin = fitted(&text, "default", View::Sender);
+    let twin = fitted(&text, "default", TapPlace::SENDER);
     assert!(
         twin.plan.get("workload.read.stall_for").is_some(),
         "{}",
@@ -225,7 +225,7 @@ fn a_reader_that_pauses_gives_no_advice() {
 /// A twin (a fitted experiment) that does not reproduce its capture gives no advice.
 #[test]
 fn a_twin_that_misses_its_capture_gives_no_advice() {
-    let mut twin = fitted(SMALL_BUFFER, "linux", View::Sender);
+    let mut twin = fitted(SMALL_BUFFER, "linux", TapPlace::SENDER);
     let mut slower = twin.twin.clone();
     slower.goodput_mbps *= 0.7;
     twin.compared = Compared::of(&twin.capture, &slower);
@@ -240,7 +240,7 @@ fn a_twin_that_misses_its_capture_gives_no_advice() {
 /// a full buffer.
 #[test]
 fn a_capture_without_its_handshake_gives_no_advice() {
-    let whole = segments(SMALL_BUFFER, View::Sender);
+    let whole = segments(SMALL_BUFFER, TapPlace::SENDER);
     let twin = fitted_to(&whole[200..], "linux");
     let explained = twin.explain(&|_| ControlFlow::Continue(())).unwrap();
     let why = explained.expect_err("the windows are unknown");
@@ -250,7 +250,7 @@ fn a_capture_without_its_handshake_gives_no_advice() {
 /// A cause that rests on a guess is not reported, because another guess may have another cause.
 #[test]
 fn a_guessed_buffer_is_no_cause() {
-    let mut twin = fitted(SMALL_BUFFER, "linux", View::Sender);
+    let mut twin = fitted(SMALL_BUFFER, "linux", TapPlace::SENDER);
     for value in &mut twin.plan.values {
         value.basis = Basis::Guessed;
     }
@@ -265,7 +265,7 @@ fn a_syn_without_a_window_scale_is_one_of_hosts_that_do_not_scale() {
         "hosts.far = { preset = \"linux\" }",
         "hosts.far = { preset = \"linux\", set.tcp.window_scaling = false }",
     );
-    let twin = fitted(&text, "linux", View::Sender);
+    let twin = fitted(&text, "linux", TapPlace::SENDER);
     let scaling = twin.plan.get("receiver.tcp.window_scaling");
     assert_eq!(scaling.expect("the SYN shows it").to, "false");
 }
@@ -289,7 +289,7 @@ fn a_log_is_bounded() {
 #[test]
 fn damaged_segments_give_an_estimate_or_a_reason() {
     let text = SMALL_BUFFER.replace("2000000", "200000");
-    let whole = segments(&text, View::Receiver);
+    let whole = segments(&text, TapPlace::RECEIVER);
     let mut rng = Rng::seeded(7);
     let preset = fullpipe::presets::find("linux").unwrap();
     for _ in 0..300 {
@@ -330,13 +330,13 @@ fn ends_of_captures_have_the_segments_of_the_hosts_traces() {
     scene.finish_capture().unwrap();
     let observed = played.unwrap().observed.expect("it was asked for");
     let truth = &observed.connections[0];
-    let of = |view: View, own: fn(End) -> End, host: usize| {
-        let (seen, log) = followed(&captured.seen_from(view, 0, 0));
+    let of = |tap: TapPlace, own: fn(End) -> End, host: usize| {
+        let (seen, log) = followed(&captured.seen_at(tap));
         captured_end(&log, &seen, own(seen.sender), host)
     };
     let mut found = Connection {
-        first: of(View::Sender, |sender| sender, 0),
-        second: Some(of(View::Receiver, End::other, 1)),
+        first: of(TapPlace::SENDER, |sender| sender, 0),
+        second: Some(of(TapPlace::RECEIVER, End::other, 1)),
     };
     mark_lost(&mut found);
     let columns = |table: &Segments| (table.seq.clone(), table.len.clone(), table.status.clone());

@@ -15,9 +15,10 @@ use crate::{
     estimate::estimate,
     evidence::{Evidence, RecordedSizes},
     failure::FitFailure,
+    frames::TapPlace,
     misfit::{Compared, Figures, Verdict},
     plan::{Basis, FittedValue, Plan, RECEIVER, SENDER},
-    run::{Place, Ran, run},
+    run::{Ran, run, tap_of},
     sizes,
     variants::{self, Best},
 };
@@ -113,7 +114,7 @@ pub fn fit(
     let mut fitter = Fitter {
         capture: Figures::of(observed, &evidence.trace, bytes),
         has_handshake: observed.vantage.has_handshake,
-        place: Place::of(observed),
+        tap: tap_of(observed),
         bytes,
         seed: options.seed,
         spent: 0,
@@ -153,7 +154,7 @@ struct Tried {
 struct Fitter<'a> {
     capture: Figures,
     has_handshake: bool,
-    place: Place,
+    tap: TapPlace,
     bytes: u64,
     seed: u64,
     /// Simulator events so far.
@@ -177,7 +178,7 @@ impl Fitter<'_> {
         for number in 0..seeds {
             let share = self.spent as f64 / WORK as f64;
             let advance = |_| (self.progress)(share.min(1.0));
-            let ran = run(&setup, self.seed + number, self.place, self.bytes, &advance)?;
+            let ran = run(&setup, self.seed + number, self.tap, self.bytes, &advance)?;
             self.spent += ran.played.steps;
             runs.push(ran);
         }

@@ -12,7 +12,9 @@ use fullpipe_explain::Explanation;
 use fullpipe_wire::TcpFlags;
 
 use super::{SMALL_BUFFER, fitted, parsed, play, segments};
-use crate::{CaptureTwin, FitOptions, RecordedSizes, SizedBy, fit, frames::View, run::followed};
+use crate::{
+    CaptureTwin, FitOptions, RecordedSizes, SizedBy, fit, frames::TapPlace, run::followed,
+};
 
 const LINUX: &str = "hosts.far = { preset = \"linux\" }";
 /// A receiver whose program set a buffer of 24 KB.
@@ -46,7 +48,7 @@ fn fitted_with(segments: &[Segment], recorded: RecordedSizes) -> CaptureTwin {
 /// Returns the capture of a transfer to `receiver`, as if the receiver's shift were `shift`.
 fn with_shift(receiver: &str, shift: u8) -> Vec<Segment> {
     let text = SMALL_BUFFER.replace("set.SO_SNDBUF = \"16K\", ", "");
-    let mut all = segments(&text.replace(LINUX, receiver), View::Sender);
+    let mut all = segments(&text.replace(LINUX, receiver), TapPlace::SENDER);
     let mut old = 0;
     for segment in all.iter_mut().filter(|segment| segment.from == End::B) {
         match segment.flags.contains(TcpFlags::SYN) {
@@ -112,7 +114,7 @@ fn a_shift_for_larger_windows_shows_a_cap_of_autotuning() {
 /// the limit.
 #[test]
 fn an_advice_for_a_send_buffer_has_both_settings() {
-    let verdict = explained(&fitted(SMALL_BUFFER, "linux", View::Sender));
+    let verdict = explained(&fitted(SMALL_BUFFER, "linux", TapPlace::SENDER));
     assert_eq!(verdict.knob.as_deref(), Some("SO_SNDBUF"));
     let notes = verdict.parts.change[0].notes.join(" ");
     let tell = "`sysctl net.ipv4.tcp_wmem` on `sender` tells";
@@ -134,7 +136,7 @@ fn an_advice_for_a_send_buffer_has_both_settings() {
 /// A recorded socket shows which of the two settings applies.
 #[test]
 fn a_recorded_socket_decides_which_setting_limits_a_buffer() {
-    let all = segments(SMALL_BUFFER, View::Sender);
+    let all = segments(SMALL_BUFFER, TapPlace::SENDER);
     for (origin, setting) in [
         (SizedBy::Program, "SO_SNDBUF = "),
         (SizedBy::Autotuning, "tcp_wmem = "),
@@ -164,7 +166,7 @@ fn random_losses_are_named_with_what_a_host_can_do() {
                     "hosts.near = {{ preset = \"linux\", set.tcp.congestion = \"{algorithm}\""
                 ),
             );
-        let verdict = explained(&fitted(&lossy, "linux", View::Sender));
+        let verdict = explained(&fitted(&lossy, "linux", TapPlace::SENDER));
         let limit = &verdict.parts.limited_by;
         assert!(limit.starts_with("random losses"), "{limit}");
         assert!(limit.contains("tcp_congestion_control"), "{limit}");
@@ -184,7 +186,7 @@ fn random_losses_are_named_with_what_a_host_can_do() {
 fn an_outage_is_named_before_the_timers_of_a_host() {
     let outage = ", outage.after = \"1s\", outage.length = \"1500ms\"";
     let text = LOSSY.replace("\"10ms\"", &format!("\"10ms\"{outage}"));
-    let verdict = explained(&fitted(&text, "linux", View::Sender));
+    let verdict = explained(&fitted(&text, "linux", TapPlace::SENDER));
     let limit = &verdict.parts.limited_by;
     assert!(limit.starts_with("the outage of link"), "{verdict:?}");
 }

@@ -20,7 +20,7 @@ fn both(path: &str, bytes: u32) -> ([Vec<Segment>; 2], Connection) {
     let played = scene.play(&|_| ControlFlow::Continue(())).unwrap();
     scene.finish_capture().unwrap();
     let observed = played.unwrap().observed.expect("it was asked for");
-    let segments = [View::Sender, View::Receiver].map(|view| captured.seen_from(view, 0, 0));
+    let segments = [TapPlace::SENDER, TapPlace::RECEIVER].map(|tap| captured.seen_at(tap));
     (segments, observed.connections[0].clone())
 }
 

@@ -3,6 +3,11 @@
 //! Rule: the number of a case determines everything about it. The kinds of construction take
 //! turns, so all are equally frequent.
 
+mod kernel;
+
+pub use kernel::KernelCase;
+
+use fullpipe_fit::frames::{Passage, TapPlace};
 use fullpipe_pool::Rng;
 use fullpipe_scenario::{Experiment, Setup};
 
@@ -96,9 +101,8 @@ pub struct Case {
     pub setup: Setup,
     /// True if a pacing rate is configured.
     pub has_rate: bool,
-    /// A capture in the middle of the path is computed from a host's capture. The values are the
-    /// index of this host, and the propagation delay from this host to the middle in nanoseconds.
-    pub middle: (usize, i64),
+    /// The tap on the path.
+    pub middle: TapPlace,
     /// The settings, one per line.
     pub text: String,
 }
@@ -136,14 +140,12 @@ impl Case {
         };
         plan.common();
         plan.family(family);
-        let behind = plan.rng.chance(0.5);
-        let share = 0.15 + 0.6 * plan.rng.unit();
-        let shift_ns = (plan.rtt_us as f64 * 500.0 * share) as i64;
+        let middle = plan.tap();
         Self {
             number,
             family,
             has_rate: family == Family::Pacing,
-            middle: (usize::from(behind), shift_ns),
+            middle,
             setup: plan.setup,
             text: plan.text,
         }
@@ -161,6 +163,29 @@ impl Plan {
 
     fn spread(&mut self, low: f64, high: f64) -> f64 {
         spread(&mut self.rng, low, high)
+    }
+
+    /// Draws the tap on the path. A quarter of the cases capture the link as `fullpipe lab run
+    /// --pcap` does. The other taps divide the propagation delay, and are before or behind the
+    /// faults of each direction.
+    fn tap(&mut self) -> TapPlace {
+        let is_behind = self.rng.chance(0.5);
+        let share = 0.15 + 0.6 * self.rng.unit();
+        let one_way_ns = self.rtt_us as f64 * 500.0;
+        let near_ns = (one_way_ns * share) as i64;
+        let far_ns = one_way_ns as i64 - near_ns;
+        let to_sender = if is_behind { far_ns } else { near_ns };
+        let to_receiver = one_way_ns as i64 - to_sender;
+        let forward = match is_behind {
+            true => Passage::BeforeArriving(to_receiver),
+            false => Passage::AfterLeaving(to_sender),
+        };
+        match self.rng.below(4) {
+            0 => TapPlace::LINK,
+            1 => TapPlace([forward, Passage::AfterLeaving(to_receiver)]),
+            2 => TapPlace([forward, Passage::BeforeArriving(to_sender)]),
+            _ => TapPlace::near(usize::from(is_behind), near_ns),
+        }
     }
 
     /// Bandwidth-delay product in bytes.

@@ -8,17 +8,19 @@
 use std::{fmt, ops::ControlFlow};
 
 use fullpipe_diagnose::{
+    account::Times,
     facts::Observed,
     inferred::Confidence,
     observe::{ConnectionObserver, ObservedConnection, SeenLimit},
 };
-use fullpipe_fit::frames::{Captured, View};
+use fullpipe_fit::frames::{Captured, TapPlace};
 use fullpipe_scenario::{Scene, watch::Watch};
 use fullpipe_tcp::Limit;
 
 use super::{
-    draw::{Case, Family},
+    draw::{Case, Family, KernelCase},
     truth::{LimitGroup, TrueAccount},
+    view::View,
 };
 use crate::runs::Failure;
 
@@ -36,6 +38,8 @@ pub struct JudgedCapture {
     pub view: View,
     /// The sender's own account.
     pub truth: TrueAccount,
+    /// The groups that the construction of the case permits as the longest limit.
+    pub constructed: &'static [LimitGroup],
     /// The account that was inferred from the capture.
     pub seen: TrueAccount,
     /// The group that the capture's account names.
@@ -47,10 +51,17 @@ pub struct JudgedCapture {
 }
 
 impl JudgedCapture {
-    /// Returns true if the named group has the largest true share, or a share nearly as large.
+    /// The group with the largest true share, of those that the construction permits.
+    pub fn main(&self) -> LimitGroup {
+        self.truth.main_of(self.constructed)
+    }
+
+    /// Returns true if the construction permits the named group, and the group has the largest true
+    /// share or a share nearly as large.
     pub fn is_right(&self) -> bool {
-        let longest = self.truth.share(self.truth.main());
-        self.truth.share(self.named) >= longest - TOLERANCE
+        let longest = self.truth.share(self.main());
+        let is_permitted = self.constructed.contains(&self.named);
+        is_permitted && self.truth.share(self.named) >= longest - TOLERANCE
     }
 
     /// Returns true if the capture names the wrong group with high confidence.
@@ -84,17 +95,64 @@ pub fn judge_case(number: u64) -> Result<Vec<JudgedCapture>, Failure> {
     let Some(played) = played.filter(|played| played.measured.data_segments > 2) else {
         return Ok(Vec::new());
     };
-    let truth = truth(&case, played.observed.as_ref());
-    Ok(View::ALL
-        .map(|view| {
-            let segments = captured.seen_from(view, case.middle.0, case.middle.1);
-            let mut observer = ConnectionObserver::new();
-            segments.iter().for_each(|one| observer.on_segment(one));
-            let end_ns = segments.last().map_or(0, |last| last.at_ns);
-            let observed = observer.finish(end_ns);
-            judged(&case, view, truth, observed)
-        })
-        .into())
+    let known = Known {
+        number,
+        family: case.family,
+        has_rate: case.has_rate,
+        truth: truth(&case, played.observed.as_ref()),
+        constructed: &LimitGroup::ALL,
+    };
+    Ok(judge_captures(&known, &captured, case.middle))
+}
+
+/// Judges the three captures of a case that ran on kernel hosts. `own` is the account that follows
+/// from the kernel's reports about the sender's socket. If that account contradicts the construction
+/// of the case, returns it instead.
+///
+/// # Errors
+/// Returns the account of a case whose permitted groups had less than half of the time.
+pub fn judge_kernel(
+    case: &KernelCase,
+    captured: &Captured,
+    own: &Times<SeenLimit>,
+) -> Result<Vec<JudgedCapture>, TrueAccount> {
+    let truth = TrueAccount::of_times(own, case.has_rate);
+    let permitted: f64 = case
+        .constructed
+        .iter()
+        .map(|group| truth.share(*group))
+        .sum();
+    if permitted < 0.5 {
+        return Err(truth);
+    }
+    let known = Known {
+        number: case.number,
+        family: case.family,
+        has_rate: case.has_rate,
+        truth,
+        constructed: case.constructed,
+    };
+    Ok(judge_captures(&known, captured, case.middle))
+}
+
+/// What is known about a case before its captures are read.
+struct Known {
+    number: u64,
+    family: Family,
+    has_rate: bool,
+    truth: TrueAccount,
+    constructed: &'static [LimitGroup],
+}
+
+fn judge_captures(known: &Known, captured: &Captured, middle: TapPlace) -> Vec<JudgedCapture> {
+    let judge_view = |view: View| {
+        let segments = captured.seen_at(view.tap(middle));
+        let mut observer = ConnectionObserver::new();
+        segments.iter().for_each(|one| observer.on_segment(one));
+        let end_ns = segments.last().map_or(0, |last| last.at_ns);
+        judged(known, view, observer.finish(end_ns))
+    };
+    View::ALL.map(judge_view).into()
 }
 
 /// Returns the account that the sender's stack kept during the transfer (its limit clock).
@@ -113,17 +171,12 @@ fn truth(case: &Case, observed: Option<&Observed>) -> TrueAccount {
     TrueAccount::of(bands, case.has_rate)
 }
 
-fn judged(
-    case: &Case,
-    view: View,
-    truth: TrueAccount,
-    observed: ObservedConnection,
-) -> JudgedCapture {
+fn judged(known: &Known, view: View, observed: ObservedConnection) -> JudgedCapture {
     let bands = observed.bands.iter().map(|band| {
         let length = band.end_ns - band.at_ns;
         (band.limit, length as f64)
     });
-    let seen = TrueAccount::of(bands, case.has_rate);
+    let seen = TrueAccount::of(bands, known.has_rate);
     let named = seen.main();
     let of_group = |account: &fullpipe_diagnose::account::Times<SeenLimit>| -> f64 {
         let times = account.times();
@@ -136,10 +189,11 @@ fn judged(
         false => Confidence::Low,
     };
     JudgedCapture {
-        number: case.number,
-        family: case.family,
+        number: known.number,
+        family: known.family,
         view,
-        truth,
+        truth: known.truth,
+        constructed: known.constructed,
         seen,
         named,
         confidence,

@@ -4,9 +4,8 @@
 use std::fmt;
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
-use fullpipe_fit::frames::View;
 
-use super::{judged::JudgedCapture, truth::LimitGroup};
+use super::{judged::JudgedCapture, truth::LimitGroup, view::View};
 
 /// Smallest accepted share of right answers over all places.
 const RIGHT: f64 = 0.95;
@@ -79,7 +78,7 @@ impl<'a> CaptureTally<'a> {
             .into_iter()
             .filter(|group| {
                 let mut all = self.judged.iter();
-                all.any(|one| one.named == *group || one.truth.main() == *group)
+                all.any(|one| one.named == *group || one.main() == *group)
             })
             .collect();
         header.extend(used.iter().map(|group| Cell::new(group.name())));
@@ -89,7 +88,7 @@ impl<'a> CaptureTally<'a> {
             cells.extend(used.iter().map(|column| {
                 let all = self.judged.iter();
                 let count = all
-                    .filter(|one| one.truth.main() == *row && one.named == *column)
+                    .filter(|one| one.main() == *row && one.named == *column)
                     .count();
                 let text = if count == 0 {
                     String::new()

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use fullpipe_diagnose::observe::SeenLimit;
+use fullpipe_diagnose::{account::Times, observe::SeenLimit};
 use fullpipe_tcp::Limit;
 
 /// Groups of limits that have the same cause, as in the lab's verdicts.
@@ -135,6 +135,22 @@ impl TrueAccount {
         Self { shares }
     }
 
+    /// Computes the account from the times of limits whose order is not known. If no pacing rate was
+    /// configured, the time of pacing is added to the largest limit that bounded the bytes in flight.
+    pub fn of_times(times: &Times<SeenLimit>, has_rate: bool) -> Self {
+        let times = times
+            .times()
+            .map(|(limit, time)| (limit, time.as_secs_f64()));
+        let mut times: Vec<_> = times.collect();
+        let rank = |limit: SeenLimit| match LimitGroup::of(limit) {
+            Some(group) if LimitGroup::BOUNDS.contains(&group) => 1,
+            Some(LimitGroup::Pacing) => 2,
+            _ => 0,
+        };
+        times.sort_by(|a, b| rank(a.0).cmp(&rank(b.0)).then(a.1.total_cmp(&b.1)));
+        Self::of(times.into_iter(), has_rate)
+    }
+
     /// The share of `group`, from 0 to 1.
     pub const fn share(&self, group: LimitGroup) -> f64 {
         self.shares[group as usize]
@@ -142,8 +158,14 @@ impl TrueAccount {
 
     /// The group with the largest share.
     pub fn main(&self) -> LimitGroup {
-        let largest = LimitGroup::ALL
-            .into_iter()
+        self.main_of(&LimitGroup::ALL)
+    }
+
+    /// The group of `groups` with the largest share.
+    pub fn main_of(&self, groups: &[LimitGroup]) -> LimitGroup {
+        let largest = groups
+            .iter()
+            .copied()
             .max_by(|a, b| self.share(*a).total_cmp(&self.share(*b)));
         largest.unwrap_or(LimitGroup::Unknown)
     }

@@ -3,9 +3,11 @@
 use std::fmt;
 
 use comfy_table::{Table, presets};
-use fullpipe_fit::frames::View;
 
-use super::twins::{JudgedAdvice, JudgedTwin, NEUTRAL};
+use super::{
+    twins::{JudgedAdvice, JudgedTwin, NEUTRAL},
+    view::View,
+};
 
 /// The judged twins, which are printed as a table of their errors and a line about their advice.
 #[derive(Debug)]

@@ -14,13 +14,13 @@ use fullpipe_diagnose::{
     observe::{Followed, Follower},
 };
 use fullpipe_explain::{Change, Explanation, changed};
-use fullpipe_fit::{
-    CaptureTwin, FitOptions, RecordedSizes, fit,
-    frames::{Captured, View},
-};
+use fullpipe_fit::{CaptureTwin, FitOptions, RecordedSizes, fit, frames::Captured};
 use fullpipe_scenario::{Scene, Setup, watch::Watch};
 
-use super::draw::{Case, Family};
+use super::{
+    draw::{Case, Family},
+    view::View,
+};
 use crate::runs::Failure;
 
 /// Number of runs, each with another seed, of a transfer with the advice.
@@ -100,7 +100,7 @@ pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let round = number / Family::ALL.len() as u64 + number % Family::ALL.len() as u64;
     let mut all = Vec::new();
     for (place, view) in View::ALL.into_iter().enumerate() {
-        let segments = captured.seen_from(view, case.middle.0, case.middle.1);
+        let segments = captured.seen_at(view.tap(case.middle));
         let is_explained = round % View::ALL.len() as u64 == place as u64;
         let judged = judged(&case, view, &segments, is_explained.then_some(before_mbps));
         all.push(judged.map_err(|why| broken(&why))?);
