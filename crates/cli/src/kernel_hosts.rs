@@ -74,6 +74,7 @@ pub fn run(
             seed: arguments.seed,
             time: arguments.time.into(),
             capture: capture.as_deref(),
+            taps: None,
             stop,
             progress: &|share| progress.advance(number, share),
         };

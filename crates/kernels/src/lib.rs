@@ -14,6 +14,7 @@
 //! | sockets and applications | `sockets`, `traffic` |
 //! | accounts while the row runs | `follow`, `recorded` |
 //! | advice applied to the hosts, and the transfer again | [`what_if`] |
+//! | captures at both ends of the link, for the judge of captures | `taps` |
 //! | transfers between fullpipe's stack and the kernel, and accounts from both ends | [`views`] |
 //!
 //! Rule: everything belongs to this process: namespaces have no name, devices vanish with their
@@ -28,6 +29,7 @@ mod recorded;
 mod run;
 mod settings;
 mod sockets;
+mod taps;
 mod traffic;
 pub mod views;
 pub mod what_if;
@@ -38,3 +40,4 @@ mod tests;
 pub use hosts::check_privileges;
 pub use plan::KernelPlan;
 pub use run::{KernelError, KernelOptions, kernel_release, run_row};
+pub use taps::captured_at_both_ends;

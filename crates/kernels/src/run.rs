@@ -15,6 +15,7 @@ use std::{
 };
 
 use fullpipe_diagnose::observe::Followed;
+use fullpipe_fit::frames::Captured;
 use fullpipe_host::run_at_once;
 use fullpipe_lab::{KernelAccount, KernelMeasured, KernelOutcome, KernelRow};
 use fullpipe_perf::{
@@ -40,7 +41,7 @@ const PRIORITY: u8 = 1;
 /// Time between two progress checks.
 const LOOK: Duration = Duration::from_millis(10);
 /// Lateness of the link, in microseconds, above which the result mentions it.
-const LATE_US: u64 = 1_000;
+pub(crate) const LATE_US: u64 = 1_000;
 /// Time between two reports of the link; nobody reads them.
 const REPORTS: Duration = Duration::from_secs(60);
 
@@ -52,6 +53,8 @@ pub struct KernelOptions<'a> {
     pub time: Duration,
     /// File for a capture at the first flow's sender.
     pub capture: Option<&'a Path>,
+    /// Capture of the frames that pass the two ends of the link.
+    pub taps: Option<Captured>,
     /// Ends the row when raised.
     pub stop: &'a Stop,
     /// Called with the finished share of the row, from 0 to 1.
@@ -131,9 +134,11 @@ fn run_plan(
     let file = options.capture.map(File::create).transpose()?;
     let (sink, source) = recorded::pipe(file);
     let (hosts, ends) = KernelHosts::make(plan, sender, sink)?;
-    let link = LiveLink::asymmetric(ends, plan.links, options.seed, None)?;
-    let (finished, seen, carried) = over_link(link, source, keeps_segments, |link_ended| {
-        transfer(plan, &hosts, sender, link_ended, options)
+    let taps = options.taps.clone();
+    let taps = taps.map(|taps| Box::new(taps) as Box<dyn io::Write + Send>);
+    let link = LiveLink::asymmetric(ends, plan.links, options.seed, taps)?;
+    let (finished, seen, carried) = over_link(link, source, keeps_segments, |state| {
+        transfer(plan, &hosts, sender, state, options)
     })?;
     if options.stop.is_raised() {
         return Err(KernelError::Interrupted);
@@ -143,8 +148,32 @@ fn run_plan(
     Ok((measured, seen))
 }
 
+/// The state of a link that carries a transfer.
+#[derive(Default)]
+pub(crate) struct LinkState {
+    over: AtomicBool,
+    ended: AtomicBool,
+}
+
+impl LinkState {
+    /// Returns true once the link has ended.
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Ends the link, and waits until it has ended. A transfer that owns a device of the link ends
+    /// the link before it closes the device, because the link would report the closed device as an
+    /// error.
+    pub fn end(&self) {
+        self.over.store(true, Ordering::Release);
+        while !self.has_ended() {
+            thread::sleep(LOOK);
+        }
+    }
+}
+
 /// Runs `transfer` while `link` carries its frames and while the capture in `source` is analysed.
-/// `transfer` gets a flag that is true once the link has ended. Returns the result of `transfer`,
+/// Returns the result of `transfer`,
 /// the largest connection of the capture, and the link's counts.
 ///
 /// The capture must end with `link` or with `transfer`, because the analysis reads until the
@@ -156,15 +185,15 @@ pub(crate) fn over_link<T>(
     mut link: LiveLink,
     source: CaptureSource,
     keeps_segments: bool,
-    transfer: impl FnOnce(&AtomicBool) -> io::Result<T>,
+    transfer: impl FnOnce(&LinkState) -> io::Result<T>,
 ) -> io::Result<(T, Option<Followed>, LiveReport)> {
-    let (over, link_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    let state = LinkState::default();
     thread::scope(|scope| {
         let analysis = scope.spawn(|| recorded::largest_connection(source, keeps_segments));
         let carrying = scope.spawn(|| {
-            let stop = || over.load(Ordering::Acquire);
+            let stop = || state.over.load(Ordering::Acquire);
             let ended = link.run(&stop, REPORTS, &mut |_| ());
-            link_ended.store(true, Ordering::Release);
+            state.ended.store(true, Ordering::Release);
             // If the link itself captures the frames, the capture ends when the link is dropped.
             // The analysis then ends, too.
             drop(link);
@@ -172,8 +201,8 @@ pub(crate) fn over_link<T>(
         });
         // Catch a panic, so that the link is also ended after a panic. Otherwise the scope would
         // wait for the link for ever.
-        let finished = panic::catch_unwind(panic::AssertUnwindSafe(|| transfer(&link_ended)));
-        over.store(true, Ordering::Release);
+        let finished = panic::catch_unwind(panic::AssertUnwindSafe(|| transfer(&state)));
+        state.over.store(true, Ordering::Release);
         let carried = joined(carrying);
         let seen = joined(analysis);
         let finished = finished.unwrap_or_else(|panic| panic::resume_unwind(panic))?;
@@ -218,7 +247,7 @@ fn transfer(
     plan: &KernelPlan,
     hosts: &KernelHosts,
     sender: usize,
-    link_ended: &AtomicBool,
+    link: &LinkState,
     options: &KernelOptions<'_>,
 ) -> io::Result<Finished> {
     let follower = Follower::open(&hosts.sides[sender])?;
@@ -259,7 +288,7 @@ fn transfer(
                 })
             })
             .collect();
-        let cut = wait(plan, clock, &progress, link_ended, options);
+        let cut = wait(plan, clock, &progress, link, options);
         // The accounts (time by limit) end here; the sockets are closed later.
         watched.store(true, Ordering::Release);
         let senders = joined(following);
@@ -282,14 +311,14 @@ fn wait(
     plan: &KernelPlan,
     clock: &RowClock,
     progress: &[Progress],
-    link_ended: &AtomicBool,
+    link: &LinkState,
     options: &KernelOptions<'_>,
 ) -> bool {
     let own = own_bound(plan);
     let bound = own.min(options.time);
     loop {
         let is_done = |one: &Progress| one.is_done.load(Ordering::Acquire);
-        let is_stopped = options.stop.is_raised() || link_ended.load(Ordering::Acquire);
+        let is_stopped = options.stop.is_raised() || link.has_ended();
         if progress.iter().all(is_done) || is_stopped {
             return false;
         }

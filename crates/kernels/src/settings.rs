@@ -22,7 +22,7 @@ const OWN_SYSCTLS: &str = "net.ipv4";
 /// Name of the preset that describes the kernel.
 const LINUX: &str = "linux";
 /// Knobs that [`KernelSettings::of`] applies itself.
-const APPLIED: [&str; 12] = [
+const APPLIED: [&str; 13] = [
     "tcp.send_buffer",
     "tcp.send_buffer_max",
     "tcp.send_buffer_limit",
@@ -33,6 +33,7 @@ const APPLIED: [&str; 12] = [
     "tcp.congestion",
     "tcp.mss_max",
     "tcp.user_timeout",
+    "tcp.pacing_rate_max",
     "tcp.initial_window",
     "tcp.initial_receive_window",
 ];
@@ -58,6 +59,8 @@ pub struct SocketSettings {
     pub congestion: String,
     /// `TCP_MAXSEG`; `None` keeps the kernel's value.
     pub mss: Option<u32>,
+    /// `SO_MAX_PACING_RATE` in bytes per second; `None` keeps the kernel's value.
+    pub pacing_rate: Option<u32>,
     /// `TCP_USER_TIMEOUT`; `None` keeps the kernel's value.
     pub user_timeout: Option<Duration>,
 }
@@ -166,6 +169,8 @@ fn socket_settings(host: &HostPlan, linux: &Config) -> SocketSettings {
         no_delay: !tcp.nagle,
         congestion: congestion.present(&host.config).unwrap_or_default(),
         mss: (tcp.mss_max != linux.tcp.mss_max).then_some(tcp.mss_max),
+        pacing_rate: (tcp.pacing_rate_max != linux.tcp.pacing_rate_max)
+            .then(|| u32::try_from(tcp.pacing_rate_max).unwrap_or(u32::MAX)),
         user_timeout: (tcp.user_timeout != linux.tcp.user_timeout).then(|| tcp.user_timeout.into()),
     }
 }

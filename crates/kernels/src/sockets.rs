@@ -39,6 +39,9 @@ fn open(settings: &SocketSettings) -> io::Result<Socket> {
     if let Some(mss) = settings.mss {
         socket.set_tcp_mss(mss)?;
     }
+    if let Some(rate) = settings.pacing_rate {
+        kernel::set_max_pacing_rate(&socket, rate)?;
+    }
     if let Some(timeout) = settings.user_timeout {
         socket.set_tcp_user_timeout(Some(timeout))?;
     }

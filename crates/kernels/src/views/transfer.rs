@@ -29,7 +29,7 @@ use crate::{
     hosts::{DEVICE, PREFIX, address, service, side_of},
     plan::KernelPlan,
     recorded,
-    run::{KernelError, joined, over_link},
+    run::{KernelError, LinkState, joined, over_link},
     sockets::{AppStream, is_wait, listen, unconnected},
     traffic::{Progress, RowClock, read_all, write_all},
 };
@@ -72,10 +72,12 @@ pub fn run(case: &ViewCase, file: Option<File>, stop: &Stop) -> Result<Viewed, K
     let (sink, source) = recorded::pipe(file);
     let (hosts, ends) = make(case, plan, own, sink)?;
     let link = LiveLink::asymmetric(ends, hosts.plan.links, SEED, None)?;
-    // The closure owns the hosts, so they are dropped after the transfer; dropping the hosts ends
-    // the capture.
-    let (ended, seen, _) = over_link(link, source, false, move |link_ended| {
-        transfer(&hosts, case.end, link_ended, stop)
+    // The closure owns the hosts, so they are dropped after the link has ended; dropping the hosts
+    // ends the capture.
+    let (ended, seen, _) = over_link(link, source, false, move |state| {
+        let ended = transfer(&hosts, case.end, state, stop);
+        state.end();
+        ended
     })?;
     if stop.is_raised() {
         return Err(KernelError::Interrupted);
@@ -180,12 +182,7 @@ fn make(
 }
 
 /// Runs both applications, while a [`Follower`] reads the state of the kernel's socket.
-fn transfer(
-    hosts: &Hosts,
-    end: FullpipeEnd,
-    link_ended: &AtomicBool,
-    stop: &Stop,
-) -> io::Result<Ended> {
+fn transfer(hosts: &Hosts, end: FullpipeEnd, link: &LinkState, stop: &Stop) -> io::Result<Ended> {
     let Hosts {
         plan,
         own,
@@ -213,7 +210,7 @@ fn transfer(
             run_both(
                 &app,
                 follower,
-                || stop.is_raised() || link_ended.load(Ordering::Acquire),
+                || stop.is_raised() || link.has_ended(),
                 || app.send(|| sockets.connect(service(1 - own, 0), &options)),
                 || app.receive(|| listening.accept()),
             )
@@ -225,7 +222,7 @@ fn transfer(
             run_both(
                 &app,
                 follower,
-                || stop.is_raised() || link_ended.load(Ordering::Acquire),
+                || stop.is_raised() || link.has_ended(),
                 || app.send(|| opener.connect(service(*own, 0), TIME)),
                 || app.receive(|| waited(listening.accept())),
             )

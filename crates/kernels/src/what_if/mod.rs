@@ -273,6 +273,7 @@ fn transfer(
         seed,
         time: TIME,
         capture: None,
+        taps: None,
         stop,
         progress: &|_share| (),
     };

@@ -7,7 +7,9 @@
 //! `fullpipe-judge` draws and judges the cases.
 
 use anyhow::{Result, ensure};
-use fullpipe_judge::captures::{CaptureTally, Case, TwinTally, judge_case, judge_twins};
+use fullpipe_judge::captures::{
+    CaptureTally, Case, JudgedCapture, TwinTally, judge_case, judge_twins,
+};
 
 use super::many;
 
@@ -30,10 +32,18 @@ pub fn run(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
             }
         }
     }
+    conclude(&judged, broken)
+}
+
+/// Prints the wrong accounts and the confusion matrix.
+///
+/// # Errors
+/// Fails if a result in the printed summary misses its threshold, or a case failed.
+pub fn conclude(judged: &[JudgedCapture], broken: usize) -> Result<()> {
     for wrong in judged.iter().filter(|one| !one.is_right()) {
         println!("{wrong}");
     }
-    let tally = CaptureTally::new(&judged, broken);
+    let tally = CaptureTally::new(judged, broken);
     println!("{tally}");
     ensure!(
         tally.is_met(),

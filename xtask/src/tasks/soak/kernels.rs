@@ -10,12 +10,15 @@
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
+use fullpipe_judge::captures::{KernelCase, judge_kernel};
 use fullpipe_kernels::{
-    check_privileges,
+    KernelError, captured_at_both_ends, check_privileges,
     views::{VIEW_HEADINGS, ViewCase, views as view},
     what_if::{WHAT_IF_HEADINGS, WhatIfCase, WhatIfTally, what_if},
 };
 use fullpipe_perf::Stop;
+
+use super::many;
 
 /// Runs `cases` cases from `first` on, and prints their table and its summary.
 ///
@@ -45,6 +48,55 @@ pub fn run(first: u64, cases: u64) -> Result<()> {
     println!("\n{tally}");
     ensure!(tally.is_met(), "a goal of the summary above is missed");
     Ok(())
+}
+
+/// Runs `cases` constructed transfers between kernel hosts from number `first` on, one after another
+/// unless `jobs` is given, judges their captures, and prints the confusion matrix. A single case is
+/// printed with its settings.
+///
+/// # Errors
+/// Fails if this process may not create the namespaces and devices of the cases, a result misses its
+/// threshold, or a case fails.
+pub fn captures(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
+    if let Err(why) = check_privileges() {
+        bail!("{why}");
+    }
+    let stop = Stop::on_interrupt()?;
+    let judge = |number: u64| {
+        let case = KernelCase::draw(number);
+        let (measured, captured) = captured_at_both_ends(&case.setup, number, &stop)?;
+        let judged = judge_kernel(&case, &captured, &measured.by_socket.limits);
+        Ok::<_, KernelError>((measured.notes, judged))
+    };
+    let outcomes = many::each("cases", (first, cases), jobs.unwrap_or(1), judge);
+    let (mut judged, mut broken, mut others) = (Vec::new(), 0, 0);
+    for (number, outcome) in (first..).zip(outcomes) {
+        match outcome {
+            Ok((notes, captures)) => {
+                notes
+                    .iter()
+                    .for_each(|note| println!("case {number}: {note}"));
+                match captures {
+                    Ok(captures) => judged.extend(captures),
+                    Err(own) => {
+                        let family = KernelCase::draw(number).family;
+                        println!("case {number} ({family:?}): not as constructed: {own}");
+                        others += 1;
+                    }
+                }
+            }
+            Err(error) => {
+                println!("case {number}: {error}");
+                broken += 1;
+            }
+        }
+    }
+    if cases == 1 {
+        println!("{}", KernelCase::draw(first).text);
+        judged.iter().for_each(|one| println!("{one}"));
+    }
+    println!("{others} of {cases} cases were not as constructed, and are not judged");
+    super::captures::conclude(&judged, broken)
 }
 
 /// Share of the cases in which the accounts of the sender, the receiver and the capture must

@@ -51,6 +51,8 @@ Examples:
   cargo xtask soak --captures --cases 440       limits that captures show, judged
   cargo xtask soak --captures --twins           simulated copies of these captures, and their advice
   cargo xtask soak --captures --world 17        one of the cases of --captures
+  cargo xtask soak --captures --kernels --cases 132
+                                                captures of kernel hosts (as root), judged
   cargo xtask soak --kernels --cases 60         advice applied to kernel hosts (as root)
   cargo xtask soak --views --cases 60           three accounts (seconds by limit) of transfers with a kernel (as root)
   cargo run --release --package xtask -- soak --verdicts --worlds 1000
@@ -88,7 +90,8 @@ pub struct SoakArguments {
     #[arg(long, requires = "captures")]
     twins: bool,
     /// Capture transfers between kernel hosts, apply the advice of `why`, and repeat the transfers (as root)
-    #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "captures", "replay", "pcap"])]
+    /// With --captures: judge captures of transfers between kernel hosts instead
+    #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "twins", "replay", "pcap"])]
     kernels: bool,
     /// Compare three accounts (seconds by limit) of each transfer between fullpipe's stack and a
     /// kernel: the accounts of the sender, the receiver and the capture (as root)
@@ -128,9 +131,10 @@ fn run_cases(arguments: &SoakArguments) -> Result<()> {
             Some(number) => (number, 1),
             None => (first, arguments.cases.unwrap_or(60)),
         };
-        return match arguments.views {
-            true => kernels::views(first, cases, arguments.pcap.as_deref()),
-            false => kernels::run(first, cases),
+        return match (arguments.views, arguments.captures) {
+            (true, _) => kernels::views(first, cases, arguments.pcap.as_deref()),
+            (false, true) => kernels::captures(first, cases, jobs),
+            (false, false) => kernels::run(first, cases),
         };
     }
     let cases = arguments.cases.unwrap_or(440);

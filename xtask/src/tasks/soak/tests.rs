@@ -1,8 +1,14 @@
-//! Tests of the order of worlds (random networks, settings and traffic), and of the files of failed
-//! worlds.
+//! Tests of the order of worlds (random networks, settings and traffic), of the files of failed
+//! worlds, and of captures of kernel hosts.
+
+#[path = "../../../../crates/host/tests/apart/mod.rs"]
+mod apart;
 
 use std::path::PathBuf;
 
+use fullpipe_judge::captures::{KernelCase, View, judge_kernel};
+use fullpipe_kernels::captured_at_both_ends;
+use fullpipe_perf::Stop;
 use fullpipe_sim::{Seed, WorldPlan};
 
 use super::world_files;
@@ -49,4 +55,27 @@ fn every_world_file_of_the_repository_can_be_read_and_names_its_bug() {
 #[test]
 fn worlds_run_with_debug_assertions_and_overflow_checks() {
     check_build().unwrap();
+}
+
+/// Robust cases of [`KernelCase`]: a send buffer, a receive buffer, a reader that pauses, an
+/// application that pauses, requests, and a pacing rate.
+const KERNEL_CASES: [u64; 6] = [0, 1, 3, 12, 13, 15];
+
+#[test]
+#[ignore = "needs root; `cargo xtask test` runs it"]
+fn captures_of_kernel_hosts_name_the_constructed_limit() {
+    let name = "soak::tests::captures_of_kernel_hosts_name_the_constructed_limit";
+    apart::apart(name, &[], kernel_cases_are_right_at_the_sender);
+}
+
+fn kernel_cases_are_right_at_the_sender() {
+    let stop = Stop::new();
+    for number in KERNEL_CASES {
+        let case = KernelCase::draw(number);
+        let (measured, captured) = captured_at_both_ends(&case.setup, number, &stop).unwrap();
+        let judged = judge_kernel(&case, &captured, &measured.by_socket.limits).unwrap();
+        assert_eq!(judged.len(), View::ALL.len(), "case {number}");
+        judged.iter().for_each(|one| println!("{one}"));
+        assert!(judged[0].is_right(), "{}", judged[0]);
+    }
 }
