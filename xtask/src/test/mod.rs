@@ -236,22 +236,16 @@ impl Step {
         self.xtask("footprint --check")
     }
 
-    /// Runs the tests of the page. Repeats failing tests once, because the browser that they need
-    /// sometimes fails.
+    /// Runs the tests of the page in a browser.
     fn page(self) -> Outcome {
         let missing = tools::prepare_browser();
         if !missing.is_empty() {
             return Outcome::left_out(missing);
         }
-        let tests = format!("test {ALL} --test page -- --ignored --test-threads=1");
-        let first = self.cargo(&tests).tests();
-        let again = first.to_try_again();
-        if again.is_empty() {
-            return first;
-        }
-        let names = again.join(" ");
-        console::say(&format!("once more: {names}"));
-        first.with_second_try(self.cargo(&format!("{tests} --exact {names}")).tests())
+        self.cargo(&format!(
+            "test {ALL} --test page -- --ignored --test-threads=1"
+        ))
+        .tests()
     }
 
     /// Runs the tests marked `#[ignore]`, which need root, namespaces and other programs.

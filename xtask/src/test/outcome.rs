@@ -54,21 +54,6 @@ impl Outcome {
         }
     }
 
-    /// Returns the failed tests, for a repetition. Returns none if anything but a test failed, such
-    /// as a build, because a repetition would not help.
-    pub fn to_try_again(&self) -> Vec<String> {
-        let ran = self.failed.iter().all(|name| self.ran.contains(name));
-        if ran { self.failed.clone() } else { Vec::new() }
-    }
-
-    /// Counts failed tests as passed if they passed in `second`, a repetition.
-    pub fn with_second_try(mut self, second: Outcome) -> Outcome {
-        self.failed
-            .retain(|name| !second.ran.contains(name) || second.failed.contains(name));
-        self.passed += second.passed;
-        self
-    }
-
     /// Combines the outcomes of a step's two commands.
     pub fn and(mut self, other: Outcome) -> Outcome {
         self.passed += other.passed;

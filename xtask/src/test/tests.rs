@@ -113,20 +113,6 @@ fn an_ignored_test_that_a_later_step_ran_is_not_left_out() {
 }
 
 #[test]
-fn a_test_that_passes_in_its_second_try_has_passed() {
-    let first = outcome_of("test a ... ok\ntest b ... FAILED\ntest c ... FAILED");
-    assert_eq!(first.to_try_again(), ["b", "c"]);
-    let outcome = first.with_second_try(outcome_of("test b ... ok\ntest c ... FAILED"));
-    assert_eq!((outcome.passed, outcome.failed), (2, vec!["c".to_owned()]));
-}
-
-#[test]
-fn a_build_that_fails_is_not_tried_again() {
-    let outcome = Outcome::of_check(Err(anyhow::anyhow!("it does not build")));
-    assert_eq!(outcome.to_try_again(), Vec::<String>::new());
-}
-
-#[test]
 fn a_tree_of_processes_has_children_of_children_and_no_others() {
     let parents = BTreeMap::from([(2, 1), (3, 2), (4, 3), (5, 1), (6, 3)]);
     assert_eq!(limit::tree(2, &parents), [2, 3, 4, 6]);

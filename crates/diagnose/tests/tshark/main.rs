@@ -3,13 +3,20 @@
 //! Rule: every TCP segment is compared field by field, in the order of the file. Retransmissions
 //! are compared in captures at the sender, because no frame has been reordered there yet.
 
+#[path = "../../../host/tests/apart/mod.rs"]
+mod apart;
+mod endings;
+mod numbers;
+
 use std::{
     fs::{self, File},
     io::BufWriter,
     path::{Path, PathBuf},
     process::Command,
+    time,
 };
 
+use apart::apart_within;
 use fullpipe::Config;
 use fullpipe_diagnose::{
     capture::{BytesRead, CaptureReader, FlowKey, FlowLimits, FlowTable, Segment},
@@ -21,9 +28,6 @@ use fullpipe_sim::{
     app::{ReadPlan, WritePlan},
     link::Reordering,
 };
-
-mod endings;
-mod numbers;
 
 /// Fields of a segment, in the order in which tshark and this test print them.
 const FIELDS: [&str; 10] = [
@@ -38,6 +42,10 @@ const FIELDS: [&str; 10] = [
     "tcp.options.wscale.shift",
     "tcp.options.timestamp.tsval",
 ];
+
+/// Longest run of one try. Each test simulates several transfers and reads their captures, which
+/// takes minutes on a busy machine.
+const LIMIT: time::Duration = time::Duration::from_secs(900);
 
 /// A capture file that is deleted after the test.
 struct Capture(PathBuf);
@@ -126,58 +134,65 @@ fn observed(path: &Path) -> Vec<ObservedConnection> {
 #[test]
 #[ignore = "needs tshark: cargo xtask test"]
 fn segments_bytes_and_retransmissions_agree_with_tshark() {
-    let slow = ReadPlan::Rate {
-        bytes: 20_000,
-        every: Duration::from_millis(20),
-    };
-    for (name, link, read) in [
-        ("clean", link(|_| {}), ReadPlan::Eager),
-        ("loss", link(|link| link.loss = 0.02), ReadPlan::Eager),
-        (
-            "copies",
-            link(|link| link.duplication = 0.02),
-            ReadPlan::Eager,
-        ),
-        ("slow", link(|_| {}), slow),
-        (
-            "reordering",
-            link(|link| {
-                link.reordering = Some(Reordering {
-                    chance: 0.05,
-                    late_us: 5_000,
-                });
-            }),
-            ReadPlan::Eager,
-        ),
-    ] {
-        let Capture(path) = &captured(name, link, read);
-        let theirs = tshark(path, &FIELDS, "tcp && !icmp");
-        let ours: Vec<_> = reader(path)
-            .map(|(key, segment)| line(&key, &segment))
-            .collect();
-        assert!(ours.len() > 1_000, "{name}: {} segments", ours.len());
-        for (number, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
-            assert_eq!(ours, theirs, "{name}, segment {number}");
-        }
-        assert_eq!(ours.len(), theirs.len(), "{name}");
+    apart_within(
+        LIMIT,
+        "segments_bytes_and_retransmissions_agree_with_tshark",
+        &[],
+        || {
+            let slow = ReadPlan::Rate {
+                bytes: 20_000,
+                every: Duration::from_millis(20),
+            };
+            for (name, link, read) in [
+                ("clean", link(|_| {}), ReadPlan::Eager),
+                ("loss", link(|link| link.loss = 0.02), ReadPlan::Eager),
+                (
+                    "copies",
+                    link(|link| link.duplication = 0.02),
+                    ReadPlan::Eager,
+                ),
+                ("slow", link(|_| {}), slow),
+                (
+                    "reordering",
+                    link(|link| {
+                        link.reordering = Some(Reordering {
+                            chance: 0.05,
+                            late_us: 5_000,
+                        });
+                    }),
+                    ReadPlan::Eager,
+                ),
+            ] {
+                let Capture(path) = &captured(name, link, read);
+                let theirs = tshark(path, &FIELDS, "tcp && !icmp");
+                let ours: Vec<_> = reader(path)
+                    .map(|(key, segment)| line(&key, &segment))
+                    .collect();
+                assert!(ours.len() > 1_000, "{name}: {} segments", ours.len());
+                for (number, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+                    assert_eq!(ours, theirs, "{name}, segment {number}");
+                }
+                assert_eq!(ours.len(), theirs.len(), "{name}");
 
-        let [connection] = &observed(path)[..] else {
-            panic!("{name}: not one connection");
-        };
-        let sent = connection.data();
-        assert_eq!(sent.payload_bytes, 2 * MIB, "{name}");
-        let ports = reader(path).map(|(key, segment)| key.address(segment.from).port());
-        let server = ports.min().expect("a segment");
-        let count = |flag: &str| {
-            let filter = format!("tcp.analysis.{flag} && tcp.dstport == {server}");
-            tshark(path, &["frame.number"], &filter).len() as u64
-        };
-        let theirs = count("retransmission") + count("out_of_order");
-        let ours = sent.retransmissions.total();
-        println!(
-            "{name}: {} data segments, {ours} retransmitted",
-            sent.data_segments
-        );
-        assert_eq!(ours, theirs, "{name}: retransmissions");
-    }
+                let [connection] = &observed(path)[..] else {
+                    panic!("{name}: not one connection");
+                };
+                let sent = connection.data();
+                assert_eq!(sent.payload_bytes, 2 * MIB, "{name}");
+                let ports = reader(path).map(|(key, segment)| key.address(segment.from).port());
+                let server = ports.min().expect("a segment");
+                let count = |flag: &str| {
+                    let filter = format!("tcp.analysis.{flag} && tcp.dstport == {server}");
+                    tshark(path, &["frame.number"], &filter).len() as u64
+                };
+                let theirs = count("retransmission") + count("out_of_order");
+                let ours = sent.retransmissions.total();
+                println!(
+                    "{name}: {} data segments, {ours} retransmitted",
+                    sent.data_segments
+                );
+                assert_eq!(ours, theirs, "{name}: retransmissions");
+            }
+        },
+    );
 }

@@ -16,7 +16,7 @@ use fullpipe_diagnose::{capture::End, observe::ObservedConnection};
 use fullpipe_pool::Duration;
 use fullpipe_sim::{app::ReadPlan, link::Reordering};
 
-use super::{Capture, captured, link, observed, reader, tshark};
+use super::{Capture, LIMIT, apart::apart_within, captured, link, observed, reader, tshark};
 
 /// Numbers of the direction that carries the payload.
 #[derive(Debug, Default)]
@@ -138,56 +138,63 @@ fn row(name: &str, of: &str, numbers: &Numbers) {
 #[test]
 #[ignore = "needs tshark and tcptrace: cargo xtask test"]
 fn numbers_agree_with_tshark_and_tcptrace() {
-    let pausing = ReadPlan::Rate {
-        bytes: 300_000,
-        every: Duration::from_millis(400),
-    };
-    let eager = ReadPlan::Eager;
-    println!(
-        "| capture | reader | payload bytes | retransmissions | windows of 0 | RTT min ms | mean ms |"
+    apart_within(
+        LIMIT,
+        "numbers::numbers_agree_with_tshark_and_tcptrace",
+        &[],
+        || {
+            let pausing = ReadPlan::Rate {
+                bytes: 300_000,
+                every: Duration::from_millis(400),
+            };
+            let eager = ReadPlan::Eager;
+            println!(
+                "| capture | reader | payload bytes | retransmissions | windows of 0 | RTT min ms | mean ms |"
+            );
+            println!("|---|---|---|---|---|---|---|");
+            let overtaken = link(|link| {
+                link.reordering = Some(Reordering {
+                    chance: 0.05,
+                    late_us: 5_000,
+                });
+            });
+            for (name, capture) in [
+                ("clean", captured("n-clean", link(|_| {}), eager.clone())),
+                (
+                    "loss 2 %",
+                    captured("n-loss", link(|link| link.loss = 0.02), eager.clone()),
+                ),
+                ("reordering 5 %", captured("n-order", overtaken, eager)),
+                ("pausing reader", captured("n-pause", link(|_| {}), pausing)),
+                ("kernels", unpacked("send-buffer.pcap.gz")),
+            ] {
+                let path = &capture.0;
+                let [connection] = &observed(path)[..] else {
+                    panic!("{name}: not one connection");
+                };
+                let (key, _) = reader(path).next().expect("a segment");
+                let port = key.address(connection.sender).port();
+                let own = ours(path, connection);
+                row(name, "fullpipe", &own);
+                for (of, theirs) in [
+                    ("tshark", of_tshark(path, port)),
+                    ("tcptrace", of_tcptrace(path)),
+                ] {
+                    row(name, of, &theirs);
+                    assert_eq!(own.bytes, theirs.bytes, "{name}, {of}: payload");
+                    assert_eq!(own.again, theirs.again, "{name}, {of}: retransmissions");
+                    assert_eq!(own.zero, theirs.zero, "{name}, {of}: windows of 0");
+                    let [[own_least, own_mean], [least, mean]] = [own.rtt_ms, theirs.rtt_ms];
+                    assert!(
+                        (own_least - least).abs() < 0.3,
+                        "{name}, {of}: {own_least} ms, {least} ms"
+                    );
+                    assert!(
+                        (own_mean / mean - 1.0).abs() < 0.1,
+                        "{name}, {of}: {own_mean} ms, {mean} ms"
+                    );
+                }
+            }
+        },
     );
-    println!("|---|---|---|---|---|---|---|");
-    let overtaken = link(|link| {
-        link.reordering = Some(Reordering {
-            chance: 0.05,
-            late_us: 5_000,
-        });
-    });
-    for (name, capture) in [
-        ("clean", captured("n-clean", link(|_| {}), eager.clone())),
-        (
-            "loss 2 %",
-            captured("n-loss", link(|link| link.loss = 0.02), eager.clone()),
-        ),
-        ("reordering 5 %", captured("n-order", overtaken, eager)),
-        ("pausing reader", captured("n-pause", link(|_| {}), pausing)),
-        ("kernels", unpacked("send-buffer.pcap.gz")),
-    ] {
-        let path = &capture.0;
-        let [connection] = &observed(path)[..] else {
-            panic!("{name}: not one connection");
-        };
-        let (key, _) = reader(path).next().expect("a segment");
-        let port = key.address(connection.sender).port();
-        let own = ours(path, connection);
-        row(name, "fullpipe", &own);
-        for (of, theirs) in [
-            ("tshark", of_tshark(path, port)),
-            ("tcptrace", of_tcptrace(path)),
-        ] {
-            row(name, of, &theirs);
-            assert_eq!(own.bytes, theirs.bytes, "{name}, {of}: payload");
-            assert_eq!(own.again, theirs.again, "{name}, {of}: retransmissions");
-            assert_eq!(own.zero, theirs.zero, "{name}, {of}: windows of 0");
-            let [[own_least, own_mean], [least, mean]] = [own.rtt_ms, theirs.rtt_ms];
-            assert!(
-                (own_least - least).abs() < 0.3,
-                "{name}, {of}: {own_least} ms, {least} ms"
-            );
-            assert!(
-                (own_mean / mean - 1.0).abs() < 0.1,
-                "{name}, {of}: {own_mean} ms, {mean} ms"
-            );
-        }
-    }
 }

@@ -7,7 +7,7 @@
 use std::{
     env, fs,
     io::{BufRead, BufReader, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
@@ -51,7 +51,7 @@ impl Browser {
             .arg(format!("--user-data-dir={}", profile.display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(fs::File::create(said(&profile)).expect("a file in the profile"))
             .spawn()
             .expect("a shell");
         let to = child.stdin.take().expect("it was asked for");
@@ -214,6 +214,15 @@ impl Drop for Browser {
         // The process may have ended already, so an error is ignored.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if thread::panicking() {
+            let said = fs::read_to_string(said(&self.profile));
+            eprintln!("chromium: {}", said.unwrap_or_default());
+        }
         let _ = fs::remove_dir_all(&self.profile);
     }
+}
+
+/// Returns the file with what the browser has written to standard error.
+fn said(profile: &Path) -> PathBuf {
+    profile.join("said.txt")
 }

@@ -4,6 +4,8 @@
 //! Rule: tests read pixels and texts, and act by clicks and keys, as a person does. No test judges
 //! a time. These tests need Chromium; `cargo xtask test --only page` runs them.
 
+#[path = "../../../host/tests/apart/mod.rs"]
+mod apart;
 mod browser;
 mod harness;
 mod in_browser;
