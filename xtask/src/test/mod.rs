@@ -70,6 +70,8 @@ enum Step {
     Examples,
     /// rustdoc builds without a warning
     Doc,
+    /// Each crate that can be published is packed for a registry, with the files that it names
+    Package,
     /// Experiments with many seeds give the committed results, and the results that docs/ claims
     Lab,
     /// The Python package: its wheel, types and tests in a clean environment (python3-venv, PyPI)
@@ -110,6 +112,7 @@ impl Step {
             | Step::NoStd
             | Step::Examples
             | Step::Doc
+            | Step::Package
             | Step::Lab
             | Step::Soak
             | Step::Instructions
@@ -137,6 +140,7 @@ impl Step {
             | Step::NoStd
             | Step::Examples
             | Step::Doc
+            | Step::Package
             | Step::Soak => 40,
             Step::Python
             | Step::Instructions
@@ -168,10 +172,11 @@ impl Step {
     fn run(self, missing: &[String]) -> Outcome {
         let cargo = |arguments: &str| self.cargo(arguments);
         match self {
-            Step::Fmt => cargo("fmt --all --check")
-                .outcome()
-                .and(cargo("fmt --check --manifest-path bench/Cargo.toml").outcome())
-                .and(cargo("fmt --check --manifest-path firmware/Cargo.toml").outcome()),
+            Step::Fmt => APART
+                .iter()
+                .map(|folder| format!("fmt --check --manifest-path {folder}/Cargo.toml"))
+                .map(|arguments| cargo(&arguments).outcome())
+                .fold(cargo("fmt --all --check").outcome(), Outcome::and),
             Step::Tidy => self.xtask("tidy"),
             Step::Clippy => cargo(&format!(
                 "clippy --quiet {ALL} --all-targets -- -D warnings"
@@ -195,6 +200,7 @@ impl Step {
             Step::Doc => cargo("doc --quiet --workspace --no-deps")
                 .env("RUSTDOCFLAGS", "-D warnings")
                 .outcome(),
+            Step::Package => cargo(PACKAGE).outcome(),
             Step::Lab => cargo(&format!(
                 "test --profile {PROFILE} -p fullpipe-lab --test tables -- --ignored"
             ))
@@ -308,6 +314,20 @@ const ELSEWHERE: [&str; 5] = [
 /// Arguments of the test of the example impairment of CONTRIBUTING.md. The impairment exists only
 /// with the feature `recipes`.
 const RECIPES: &str = "--features fullpipe-explain/recipes --test recipes";
+
+/// Workspaces apart from the main one.
+const APART: [&str; 5] = [
+    "bench",
+    "examples/http_server",
+    "firmware",
+    "fuzz",
+    "xtask/footprint",
+];
+
+/// Packs every crate of the workspace except those that are not published. The packed crates are
+/// not compiled, because the other steps compile the same files.
+const PACKAGE: &str = "package --quiet --workspace --exclude fullpipe-capi --exclude fullpipe-judge \
+    --exclude fullpipe-python --exclude xtask --no-verify --allow-dirty";
 
 /// Checks the program `bench/`, which compares fullpipe with other stacks and is not in the
 /// workspace.

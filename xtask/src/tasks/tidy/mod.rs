@@ -10,6 +10,7 @@ mod edges;
 mod exceptions;
 mod glossary;
 mod lengths;
+mod links;
 mod names;
 mod openers;
 mod source;
@@ -166,6 +167,7 @@ pub fn run(arguments: &TidyArguments) -> Result<()> {
     for file in &texts {
         findings.extend(words::check(&file.path, &file.text));
         findings.extend(glossary::check(&file.path, &file.text, &replaced));
+        findings.extend(links::check(&file.path, &file.text));
         if file.path.ends_with(".py") || file.path.ends_with(".pyi") {
             findings.extend(openers::check_python(&file.path, &file.text));
         }

@@ -5,7 +5,9 @@
 use serde_json::json;
 
 use super::exceptions::Exception;
-use super::{Finding, RustFile, circles, edges, glossary, lengths, names, openers, source, words};
+use super::{
+    Finding, RustFile, circles, edges, glossary, lengths, links, names, openers, source, words,
+};
 
 fn parsed(path: &str, text: &str) -> RustFile {
     match RustFile::parse(path, text) {
@@ -204,10 +206,10 @@ fn a_word_that_the_glossary_replaces_is_found_across_lines_and_in_any_case() {
 | word | meaning | instead of |
 | --- | --- | --- |
 | in flight | sent | `under its wing`, travelling |
-| transmit queue | a queue | `Garage` |
+| transmit queue | a queue | `Garage`, `fly over` |
 ";
     let replaced = glossary::replaced(table);
-    assert_eq!(replaced, ["garage", "under its wing"]);
+    assert_eq!(replaced, ["fly over", "garage", "under its wing"]);
     for (text, expected) in [
         ("// It is under its wing.", 1),
         ("// It is under\n    // its wing.", 1),
@@ -216,7 +218,14 @@ fn a_word_that_the_glossary_replaces_is_found_across_lines_and_in_any_case() {
         ("// Not under. Its wing", 0),
         ("// It is under.\n// Its wing", 0),
         ("struct Garage;", 1),
-        ("fn garage_door() {}", 0),
+        ("fn garage_door() {}", 1),
+        ("struct SmallGarage;", 1),
+        ("const GARAGE_MOST: u8 = 1;", 1),
+        ("fn flyover() {}", 0),
+        ("let fly_over = 1;", 1),
+        ("struct MayFlyOver;", 1),
+        ("a fly-over", 1),
+        ("fly, over", 0),
         ("// travelling", 0),
     ] {
         let found = glossary::check("a.rs", text, &replaced);
@@ -245,6 +254,20 @@ fn a_public_type_name_is_found_the_second_time_and_when_it_shadows_the_prelude()
         let (one, two) = (parsed("a.rs", other), parsed("b.rs", text));
         let found = names::check(&[&one, &two]);
         assert_eq!(found.len(), expected, "{text}: {:?}", lines(&found));
+    }
+}
+
+#[test]
+fn a_link_that_leads_out_of_a_crate_is_found_in_its_readme() {
+    for (path, text, expected) in [
+        ("crates/dns/README.md", "[why](../../docs/a.md)", 1),
+        ("crates/dns/README.md", "[code](src/lib.rs)", 0),
+        ("crates/dns/scripts/README.md", "[code](../src/lib.rs)", 0),
+        ("crates/dns/scripts/README.md", "[why](../../host/b.md)", 1),
+        ("docs/dns.md", "[why](../crates/dns/README.md)", 0),
+    ] {
+        let found = links::check(path, text);
+        assert_eq!(found.len(), expected, "{path}: {text}: {:?}", lines(&found));
     }
 }
 
