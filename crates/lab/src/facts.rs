@@ -50,6 +50,7 @@ fn row(row: &mut RowReport) -> Row {
             .published
             .outcome
             .map(|outcome| outcome.name().to_string()),
+        is_compared: !row.changed_by_set,
         peers: row
             .peers
             .iter()

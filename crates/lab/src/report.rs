@@ -151,7 +151,9 @@ impl RowReport {
                     format!("The sender waited longest {words}")
                 },
             );
-            VerdictParts::limited_by(format!("an unknown cause. No change was tried. {waited}"))
+            VerdictParts::limited_by(format!(
+                "an unknown cause, because the row was not explained. {waited}"
+            ))
         })
     }
 

@@ -72,7 +72,7 @@ function barLine(source, value, heading, most, published) {
 function figuresOf(row, head, scales) {
   const lines = quantitiesOf(row, head).flatMap(([name, heading]) => {
     const bars = barsOf(row, name);
-    const published = figureOf(row.published, name);
+    const published = row.isCompared ? figureOf(row.published, name) : undefined;
     return bars.map(([source, value]) => barLine(source, value, heading, scales.get(name), published));
   });
   const words = [

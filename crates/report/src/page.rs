@@ -148,6 +148,7 @@ impl Blobs {
             "point": point(&row.point),
             "published": figures(&row.published),
             "publishedOutcome": row.published_outcome,
+            "isCompared": row.is_compared,
             "peers": peers(&row.peers),
             "measured": figures(&row.measured),
             "outcome": row.outcome,

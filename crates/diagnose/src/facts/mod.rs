@@ -60,6 +60,8 @@ pub struct Row {
     pub published: Vec<Figure>,
     /// The published outcome in words, if the source gives no number.
     pub published_outcome: Option<String>,
+    /// True if the published figures are about this row. False if `--set` changed the row.
+    pub is_compared: bool,
     /// Published figures of other systems for this row.
     pub peers: Vec<Peer>,
     /// Figures that this run measured.

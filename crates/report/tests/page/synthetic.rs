@@ -103,8 +103,8 @@ fn observed(mut first: Endpoint, mut second: Endpoint, end_ns: u64, segments: u6
 
 /// Returns four rows: a connection, a connection with half as many segments, and two rows of
 /// datagrams without a connection. One row of datagrams has a published outcome in words. Two rows
-/// have published goodputs, and one of these rows also has the goodput of another system. The
-/// goodputs differ by a factor of thousands.
+/// have published goodputs. One of these two rows also has the goodput of another system; the other
+/// was changed by `--set`. The goodputs differ by a factor of thousands.
 pub fn kinds() -> Run {
     let mut kinds = run(4_000);
     let mut half = run(2_000).rows.remove(0);
@@ -126,6 +126,7 @@ pub fn kinds() -> Run {
         }]
     };
     half.published = goodput(500.0);
+    half.is_compared = true;
     half.measured = goodput(450.0);
     half.peers = vec![Peer {
         name: "linux".to_string(),
