@@ -139,7 +139,8 @@ impl Batch<'_> {
         let overrides: Vec<_> = arguments.settings.iter().map(Setting::to_string).collect();
         let layout = self.terminal.layout;
         let outline = Outline::of(experiment, &overrides);
-        let printer = TablePrinter::new(outline, layout, arguments.columns.as_ref());
+        let printer = TablePrinter::new(outline, layout, arguments.columns.as_ref())
+            .watched(io::stdout().is_terminal());
         let mut name = experiment.name.clone();
         if self.count > 1 {
             name = format!("{}/{} {name}", place + 1, self.count);

@@ -6,7 +6,9 @@
 //! wide enough for every label and number. A table that shows neither a sweep nor chosen quantities
 //! also needs a terminal of at least [`WIDE`] characters. Without a table, each row is printed as a
 //! record. With a table, a row is printed as a record if one of its results is longer than its
-//! column. The verdicts of a sweep are not printed here, because they would be too many.
+//! column. The verdicts of a table follow its last row. For a user who watches, they follow each
+//! row at once ([`TablePrinter::watched`]). The verdicts of a sweep are not printed here, because
+//! they would be too many.
 
 mod columns;
 mod record;
@@ -34,6 +36,8 @@ pub struct TablePrinter {
     shown: Vec<Shown>,
     /// The table's columns; `None` if rows are printed as records.
     table: Option<ResultTable>,
+    /// True if the verdict of each row follows the row.
+    is_watched: bool,
 }
 
 impl TablePrinter {
@@ -52,7 +56,16 @@ impl TablePrinter {
             layout,
             shown,
             table,
+            is_watched: false,
         }
+    }
+
+    /// If `is_watched` is true, each row of a table is followed by its verdict, which a user at a
+    /// terminal then reads as soon as it is known. Otherwise, the verdicts follow the table.
+    #[must_use]
+    pub const fn watched(mut self, is_watched: bool) -> Self {
+        self.is_watched = is_watched;
+        self
     }
 
     /// Returns the lines above the first row.
@@ -71,7 +84,16 @@ impl TablePrinter {
             table.grid.row(&cells)
         });
         match cells {
-            Some(lines) => lines,
+            Some(mut lines) => {
+                if self.is_watched && !self.outline.is_sweep() {
+                    let end = lines.len();
+                    self.explanation(&mut lines, row);
+                    if lines.len() > end {
+                        lines.push('\n');
+                    }
+                }
+                lines
+            }
             None => self.record(row),
         }
     }
@@ -80,7 +102,7 @@ impl TablePrinter {
     /// flows and note follow here; a row without any of them is omitted.
     pub fn tail(&self, rows: &[RowReport]) -> String {
         let mut out = String::new();
-        if self.table.is_some() && !self.outline.is_sweep() {
+        if self.table.is_some() && !self.is_watched && !self.outline.is_sweep() {
             for row in rows {
                 let mut explanation = String::new();
                 self.explanation(&mut explanation, row);
