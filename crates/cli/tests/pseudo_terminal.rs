@@ -77,17 +77,26 @@ fn labels(experiment: &str) -> Vec<String> {
         .collect()
 }
 
+/// Checks that no line is longer than `width`, and that no text has one word a line.
+fn assert_fits(name: &str, text: &str, width: u16) {
+    for line in text.lines() {
+        let columns = line.chars().count();
+        assert!(columns <= usize::from(width), "{name}, {width}: {line}");
+    }
+    // A path or a setting may take a line of its own.
+    let is_word = |line: &&str| line.trim().chars().all(char::is_alphabetic) && !line.is_empty();
+    let lines: Vec<_> = text.lines().collect();
+    let stacked = lines.windows(3).find(|lines| lines.iter().all(is_word));
+    assert_eq!(stacked, None, "{name}, {width}");
+}
+
 /// Checks that each line fits and that each label is whole, in terminals of all widths.
 fn check_widths(experiment: &str) {
     let labels = labels(experiment);
     assert!(labels.len() > 2, "{experiment}: {labels:?}");
     for width in WIDTHS {
         let text = plain(&in_terminal(lab_run(experiment), width));
-        for line in text.lines() {
-            let columns = line.chars().count();
-            let most = usize::from(width);
-            assert!(columns <= most, "{experiment}, {width}: {line}");
-        }
+        assert_fits(experiment, &text, width);
         for label in &labels {
             let is_whole = text.lines().any(|line| line.contains(label));
             assert!(is_whole, "{experiment}, {width}: no {label} in {text}");
@@ -108,6 +117,38 @@ fn netburner_fits_terminals_of_all_widths() {
 #[test]
 fn linux_buffers_a_fits_terminals_of_all_widths() {
     check_widths("linux-buffers-a");
+}
+
+/// The tables of `size`, `lab advise` and `try` are checked in the tests of the crate `lab`, where
+/// one simulation is enough for all widths.
+#[test]
+fn every_other_table_fits_terminals_of_all_widths() {
+    let capture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/captures/send-buffer.pcap.gz"
+    );
+    let short = "workload.duration=200ms";
+    let sweep = "pool.blocks=16..64*2";
+    for arguments in [
+        &["knobs", "--preset", "nuttx"][..],
+        &["footprint", "--preset", "nuttx"],
+        &["why", capture, "--quick"],
+        &["why", capture, capture, "--quick"],
+        &["lab"],
+        &[
+            "lab", "run", "nuttx", "--quick", "--set", short, "--sweep", sweep,
+        ],
+        &["lab", "run", "nuttx", "--set", short],
+        &["lab", "explain", "nuttx", "--set", short],
+        &["watch", "--once"],
+    ] {
+        for width in WIDTHS {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_fullpipe"));
+            command.args(arguments).env("NO_COLOR", "1");
+            let text = in_terminal(command, width);
+            assert_fits(&arguments.join(" "), &text, width);
+        }
+    }
 }
 
 #[test]

@@ -10,12 +10,18 @@ use fullpipe_diagnose::{
     observe::{DirectionSeen, EpisodeKind, ObservedConnection, SeenEpisode, Side, WindowScale},
 };
 use fullpipe_lab::{
-    layout::{Layout, Tone},
+    layout::{Layout, Tone, columns},
     units::{counted, grouped, rate_text, seconds_text},
 };
 
 /// Largest number of episodes that are printed.
 const EPISODES: usize = 20;
+/// Columns of the name of a limit.
+const LIMIT_NAME: usize = 30;
+/// Columns of the time, the share and the bytes of a limit.
+const ACCOUNT_CELLS: [usize; 3] = [10, 7, 14];
+/// Columns of a line of the table of limits.
+const ACCOUNT: usize = 2 + LIMIT_NAME + 1 + 10 + 1 + 7 + 1 + 14;
 
 /// Returns the connection's addresses, its transfer, and `verdict`, the verdict of the connection's
 /// twin (a simulated copy of the connection). If the verdict does not name the limit, the account
@@ -313,22 +319,43 @@ fn small_writes(seen: &ObservedConnection) -> Option<String> {
 
 /// Appends time and bytes by limit, the longest time first.
 fn account(out: &mut String, seen: &ObservedConnection, layout: Layout) {
-    let heading = format!(
-        "{:30} {:>10} {:>7} {:>14}",
-        "limit", "time", "share", "bytes"
-    );
-    *out += &format!("  {}\n", layout.paint(Tone::Heading, &heading));
-    for (limit, share) in seen.shares().largest_first() {
+    let shares = seen.shares();
+    let rows = shares.largest_first().into_iter().map(|(limit, share)| {
         let mut parts = seen.account.parts();
         let part = parts.find(|(known, ..)| *known == limit);
         let (time, bytes) = part.map_or((0.0, 0), |(_, time, bytes)| (time.as_secs_f64(), bytes));
-        *out += &format!(
-            "  {:30} {:>10} {:>5.1} % {:>14}\n",
+        [
             limit_words(limit.name()),
             seconds_text(time),
-            share * 100.0,
-            grouped(bytes)
-        );
+            format!("{:.1} %", share * 100.0),
+            grouped(bytes),
+        ]
+    });
+    let head = ["limit", "time", "share", "bytes"].map(str::to_string);
+    let rows: Vec<_> = [head].into_iter().chain(rows).collect();
+    let longest = |place: usize| rows.iter().map(|row| columns(&row[place])).max();
+    // On a narrow terminal, each column is only as wide as its longest cell, and the names wrap.
+    let [time, share, bytes] = match layout.width >= ACCOUNT {
+        true => ACCOUNT_CELLS,
+        false => [1, 2, 3].map(|place| longest(place).unwrap_or(0)),
+    };
+    let beside = 2 + 3 + time + share + bytes;
+    let name = layout.width.saturating_sub(beside).min(LIMIT_NAME);
+    for (place, [limit, spent, part, payload]) in rows.iter().enumerate() {
+        let names = layout.lines(limit, name);
+        for (line, words) in names.iter().enumerate() {
+            let text = match line {
+                0 => format!("{words:name$} {spent:>time$} {part:>share$} {payload:>bytes$}"),
+                _ => words.clone(),
+            };
+            let is_head = place == 0;
+            let text = if is_head {
+                layout.paint(Tone::Heading, &text)
+            } else {
+                text
+            };
+            *out += &format!("  {text}\n");
+        }
     }
 }
 
@@ -340,12 +367,12 @@ fn episodes(out: &mut String, seen: &ObservedConnection, layout: Layout) {
     *out += &format!("\n  {}\n", layout.paint(Tone::Heading, &heading));
     for episode in seen.episodes.iter().take(EPISODES) {
         let lasted_ns = episode.end_ns.saturating_sub(episode.at_ns);
-        *out += &format!(
-            "  {:>12} {:>10}  {}\n",
+        let first = format!(
+            "  {:>12} {:>10}  ",
             seconds_text(episode.at_ns as f64 / 1e9),
             seconds_text(lasted_ns as f64 / 1e9),
-            kind(episode)
         );
+        layout.paragraph(out, &first, columns(&first), &kind(episode));
     }
     let kept = seen.episodes.len().min(EPISODES) as u64;
     let all = seen.episodes.len() as u64 + seen.episodes_omitted;
@@ -356,7 +383,7 @@ fn episodes(out: &mut String, seen: &ObservedConnection, layout: Layout) {
             _ => format!("--json has the first {}", grouped(listed as u64)),
         };
         let more = counted(all - kept, "more episode");
-        *out += &format!("  {more} ({where_else})\n");
+        layout.paragraph(out, "  ", 2, &format!("{more} ({where_else})"));
     }
 }
 

@@ -263,11 +263,15 @@ fn people_read_one_line_a_step_within_the_width() {
     let linux = known("linux-buffers-b");
     let row = &linux.rows[0];
     let advice = [advise(&linux, row, None, MOST_STEPS, &RunOptions::plain(1)).unwrap()];
-    for width in [60, 80, 120] {
+    for width in [60, 80, 100, 140, 200] {
         let text = advice_text(&advice, Layout::plain(width), false);
+        let mut words = Vec::new();
         for line in text.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
+            words.push(line.split_whitespace().count());
         }
+        let is_stacked = words.windows(2).any(|lines| lines == [1, 1]);
+        assert!(!is_stacked, "{width}: a word a line in {text}");
     }
     let text = advice_text(&advice, Layout::plain(80), false);
     let steps = text

@@ -26,6 +26,8 @@ const NUMBER: usize = 6;
 const SETTINGS: (usize, usize) = (16, 48);
 /// Columns reserved for the name of the limit.
 const LIMIT: usize = 24;
+/// Smallest width of a table. On a narrower terminal, each step is a few lines.
+const NARROWEST_TABLE: usize = NUMBER + SETTINGS.0 + 2 * (2 + RESULT) + 2 + LIMIT;
 
 /// Returns the advice for each row (scenario), with one line for each step. `verbose` adds each
 /// step's verdict, and the limits of both ends in seconds and bytes.
@@ -47,13 +49,19 @@ fn row(text: &mut String, advice: &Advice, layout: Layout, verbose: bool) {
         layout.paragraph(text, "  rows: ", 4, labels);
     }
     let wide = settings_columns(advice, layout);
-    let _ = writeln!(
-        text,
-        "{:NUMBER$}{:wide$}  {:>RESULT$}  {:>RESULT$}  limited by",
-        "", "", "measured", "predicted"
-    );
+    let is_table = layout.width >= NARROWEST_TABLE;
+    if is_table {
+        let _ = writeln!(
+            text,
+            "{:NUMBER$}{:wide$}  {:>RESULT$}  {:>RESULT$}  limited by",
+            "", "", "measured", "predicted"
+        );
+    }
     for (number, step) in advice.steps.iter().enumerate() {
-        line(text, advice, number, wide, layout);
+        match is_table {
+            true => line(text, advice, number, wide, layout),
+            false => record(text, advice, number, layout),
+        }
         if verbose {
             text.push_str(&verdict_text(&step.verdict.parts, layout));
             layout.field(text, "Sender", &account(&step.account.sender));
@@ -122,6 +130,24 @@ fn line(text: &mut String, advice: &Advice, number: usize, wide: usize, layout: 
         let limit = layout.paint(Tone::Limit, step.verdict.limit_words);
         layout.paragraph(text, &start, columns(&start), &limit);
     }
+}
+
+/// Appends one step for a narrow terminal: a line for each of its settings, then its results.
+fn record(text: &mut String, advice: &Advice, number: usize, layout: Layout) {
+    let step = &advice.steps[number];
+    let mut first = format!("{number:>3}.  ");
+    for setting in described(step, number) {
+        layout.paragraph(text, &first, NUMBER, &setting);
+        first = " ".repeat(NUMBER);
+    }
+    let mut results = format!("measured {}", measured(advice, step));
+    if let Some(predicted) = step.predicted {
+        let predicted = result(advice, predicted.goodput_mbps, predicted.elapsed_s);
+        results += &format!(", predicted {predicted}");
+    }
+    let limit = layout.paint(Tone::Limit, step.verdict.limit_words);
+    let results = format!("{results}; limited by {limit}");
+    layout.paragraph(text, &first, NUMBER, &results);
 }
 
 /// Returns the settings of a step, each with its new value.

@@ -5,7 +5,10 @@ use fullpipe::presets;
 use std::ops::ControlFlow;
 
 use super::*;
-use crate::{layout::Layout, run::RunError};
+use crate::{
+    layout::{Layout, columns},
+    run::RunError,
+};
 use fullpipe_explain::{Cause, Change};
 
 fn request(rate_bps: u64, rtt: Duration, preset: &str) -> SizeRequest {
@@ -286,6 +289,11 @@ fn given_memory_is_divided_and_not_searched() {
         "< smallest",
     ] {
         assert!(text.contains(part), "{part}: {text}");
+    }
+    for width in [60, 80, 100, 140, 200] {
+        for line in size_text(&size, Layout::plain(width)).lines() {
+            assert!(columns(line) <= width, "{width}: {line}");
+        }
     }
 }
 

@@ -22,6 +22,8 @@ const LIMIT: usize = 24;
 const SMALLEST: &str = " < smallest";
 /// Columns of a division's line besides its bar.
 const BESIDE_DIVISION: usize = 62;
+/// Columns of the bar of a division on a narrow terminal.
+const BAR_OF_NARROW_DIVISION: usize = 4;
 
 /// If the bandwidth-delay product is smaller than this number of bytes, the text warns that buffers
 /// need whole segments.
@@ -109,7 +111,9 @@ fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
 fn answers(size: &Size, layout: Layout) -> String {
     let mut text = String::new();
     if !size.knobs.is_empty() {
-        text += "\nSmallest sufficient value of each setting, while the others do not limit:\n";
+        text.push('\n');
+        let heading = "Smallest sufficient value of each setting, while the others do not limit:";
+        layout.paragraph(&mut text, "", 2, heading);
     }
     let wide = |of: &dyn Fn(&KnobSize) -> usize| size.knobs.iter().map(of).max().unwrap_or(0);
     let names = wide(&|knob| knob.knob.len());
@@ -172,6 +176,8 @@ fn curve(text: &mut String, size: &Size, knob: &KnobSize, layout: Layout) {
         bar if beside + bar + limits <= layout.width => bar,
         _ => bar_columns(layout, beside + limits),
     };
+    // On a narrow terminal, the bar is shorter than usual.
+    let bar = bar.min(layout.width.saturating_sub(beside + limits)).max(1);
     let bytes = |text: &str| match has_bytes {
         true => format!(" {text:>13}"),
         false => String::new(),
@@ -243,16 +249,32 @@ fn divisions(text: &mut String, split: &Split, layout: Layout) {
     );
     text.push('\n');
     layout.paragraph(text, "", 2, &line);
-    let _ = writeln!(
-        text,
-        "  {:>8} {:>8} {:>14} {:>15} {:>6}",
-        "send", "receive", "sends Mbit/s", "receives Mbit/s", "kept"
-    );
-    let bar = bar_columns(layout, BESIDE_DIVISION + " undivided".len());
+    let is_narrow = layout.width < BESIDE_DIVISION + BAR.1 + " undivided".len();
+    let (sent, received, bar) = if is_narrow {
+        let _ = writeln!(
+            text,
+            "  {:>8} {:>8} {:>8} {:>8}",
+            "", "", "sends", "receives"
+        );
+        let _ = writeln!(
+            text,
+            "  {:>8} {:>8} {:>8} {:>8} {:>6}",
+            "send", "receive", "Mbit/s", "Mbit/s", "kept"
+        );
+        (8, 8, BAR_OF_NARROW_DIVISION)
+    } else {
+        let _ = writeln!(
+            text,
+            "  {:>8} {:>8} {:>14} {:>15} {:>6}",
+            "send", "receive", "sends Mbit/s", "receives Mbit/s", "kept"
+        );
+        let bar = bar_columns(layout, BESIDE_DIVISION + " undivided".len());
+        (14, 15, bar)
+    };
     let mut row = |divided: &Divided, mark: &str| {
         let _ = writeln!(
             text,
-            "  {:>8} {:>8} {:>14} {:>15} {:>4.0} % {}{mark}",
+            "  {:>8} {:>8} {:>sent$} {:>received$} {:>4.0} % {}{mark}",
             divided.send,
             divided.receive,
             three_digits(divided.sent_mbps),
