@@ -16,6 +16,7 @@ use std::{
 };
 
 use fullpipe_host::{DeviceOptions, HostDevice, Namespace, become_user, raise_file_limit};
+use fullpipe_lab::layout::Layout;
 use fullpipe_netstack::{
     FlowLimits, NetstackBuilder,
     forward::{FlowTable, Forwarder, Via},
@@ -64,7 +65,7 @@ pub fn run(arguments: &ForwardArguments, terminal: &Terminal) -> Result<(), Fail
         let name = &arguments.device.name;
         eprintln!("forwarding the flows of {name}; Ctrl-C ends the command");
     }
-    let ended = watch(arguments, &table, &asked, &carrier, &stop);
+    let ended = watch(arguments, terminal.layout, &table, &asked, &carrier, &stop);
     if !(arguments.json && arguments.limits) {
         print(&report::totals(&table.totals(), arguments.json))?;
     }
@@ -169,6 +170,7 @@ fn start(
 /// the forwarder ends.
 fn watch(
     arguments: &ForwardArguments,
+    layout: Layout,
     table: &FlowTable,
     asked: &Receiver<MetricsRequest>,
     carrier: &JoinHandle<Result<(), String>>,
@@ -195,6 +197,7 @@ fn watch(
                 &table.reports(),
                 &table.totals(),
                 arguments.json,
+                layout,
             ))?;
         }
     }

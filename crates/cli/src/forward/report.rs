@@ -3,13 +3,17 @@
 //! Rule: nothing is measured here; `fullpipe-netstack` has the accounts (bytes, and time by limit)
 //! of the flows.
 
+#[cfg(test)]
+mod tests;
+
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
-use fullpipe_netstack::forward::{DirectionReport, FlowReport, FlowTotals, HeldBack, Protocol};
+use fullpipe_lab::layout::Layout;
+use fullpipe_netstack::forward::{DirectionReport, FlowReport, FlowTotals, Protocol, WaitSide};
 use serde_json::{Value, json};
 
-/// One report about all open flows.
-pub fn limits(flows: &[FlowReport], totals: &FlowTotals, as_json: bool) -> String {
+/// One report about all open flows. A line that is longer than the terminal is wide is wrapped.
+pub fn limits(flows: &[FlowReport], totals: &FlowTotals, as_json: bool, layout: Layout) -> String {
     if as_json {
         let flows: Vec<Value> = flows.iter().map(flow_json).collect();
         let report = json!({
@@ -24,7 +28,7 @@ pub fn limits(flows: &[FlowReport], totals: &FlowTotals, as_json: bool) -> Strin
         totals.tcp_open, totals.udp_open
     );
     for flow in flows {
-        text.push_str(&flow_line(flow));
+        layout.paragraph(&mut text, "", 8, &flow_line(flow));
     }
     text
 }
@@ -149,7 +153,7 @@ fn limited(flows: &[FlowReport]) -> BTreeMap<String, u64> {
 
 fn flow_line(flow: &FlowReport) -> String {
     let mut line = format!(
-        "{:>5} {} {} > {}  {:.0} s",
+        "{} {} {} > {}: {:.0} s",
         flow.number,
         protocol(flow),
         flow.client,
@@ -157,8 +161,8 @@ fn flow_line(flow: &FlowReport) -> String {
         flow.age.as_secs_f64()
     );
     for (name, direction) in [("up", &flow.up), ("down", &flow.down)] {
-        let _ = write!(line, "  {name} {}", bytes(direction.bytes));
-        if let Some((side, share)) = held_back(flow, direction) {
+        let _ = write!(line, "; {name} {}", bytes(direction.bytes));
+        if let Some((side, share)) = longest_wait(flow, direction) {
             let _ = write!(
                 line,
                 ", waited for the {} {share:.0} % of the time",
@@ -170,22 +174,21 @@ fn flow_line(flow: &FlowReport) -> String {
         let share = share * 100.0;
         let _ = write!(
             line,
-            "  connection to the client: limited by {} {share:.0} % of the time",
+            "; connection to the client: limited by {} {share:.0} % of the time",
             limit.name()
         );
     }
-    line.push('\n');
     line
 }
 
 /// The side (client or target) for which a direction of a TCP flow waited longer, and the time of
 /// this wait in per cent of the flow's age.
-fn held_back(flow: &FlowReport, direction: &DirectionReport) -> Option<(HeldBack, f64)> {
-    let side = direction.held_back();
+fn longest_wait(flow: &FlowReport, direction: &DirectionReport) -> Option<(WaitSide, f64)> {
+    let side = direction.waited_longest_for();
     let side = side.filter(|_| flow.protocol == Protocol::Tcp)?;
     let waited = match side {
-        HeldBack::Client => direction.waited_for_client,
-        HeldBack::Target => direction.waited_for_target,
+        WaitSide::Client => direction.waited_for_client,
+        WaitSide::Target => direction.waited_for_target,
     };
     let age = flow.age.as_secs_f64().max(1e-9);
     Some((side, (100.0 * waited.as_secs_f64() / age).min(100.0)))
@@ -193,12 +196,12 @@ fn held_back(flow: &FlowReport, direction: &DirectionReport) -> Option<(HeldBack
 
 fn flow_json(flow: &FlowReport) -> Value {
     let direction = |direction: &DirectionReport| {
-        let side = held_back(flow, direction);
+        let side = longest_wait(flow, direction);
         json!({
             "bytes": direction.bytes,
             "waited_for_client_seconds": direction.waited_for_client.as_secs_f64(),
             "waited_for_target_seconds": direction.waited_for_target.as_secs_f64(),
-            "held_back_by": side.map(|(side, _)| side.name()),
+            "waited_longest_for": side.map(|(side, _)| side.name()),
         })
     };
     json!({

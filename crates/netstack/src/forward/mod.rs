@@ -11,7 +11,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use fullpipe::Refusal;
 
-pub use table::{DirectionReport, FlowReport, FlowTable, FlowTotals, HeldBack, Protocol};
+pub use table::{DirectionReport, FlowReport, FlowTable, FlowTotals, Protocol, WaitSide};
 pub use via::{Login, Proxy, Via, ViaError};
 
 use crate::{

@@ -31,7 +31,7 @@ pub enum Protocol {
 
 /// The side for which a direction waited longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeldBack {
+pub enum WaitSide {
     /// The host whose packets come from the device. The cause of the wait may be the host's
     /// application or the path to the host.
     Client,
@@ -40,7 +40,7 @@ pub enum HeldBack {
     Target,
 }
 
-impl HeldBack {
+impl WaitSide {
     /// Returns the side's name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -72,11 +72,11 @@ impl AddAssign for DirectionReport {
 impl DirectionReport {
     /// Returns the side for which the direction waited longest; `None` if both waits are equal,
     /// for example if it has not waited yet.
-    pub fn held_back(&self) -> Option<HeldBack> {
+    pub fn waited_longest_for(&self) -> Option<WaitSide> {
         let (client, target) = (self.waited_for_client, self.waited_for_target);
         match client.cmp(&target) {
-            std::cmp::Ordering::Greater => Some(HeldBack::Client),
-            std::cmp::Ordering::Less => Some(HeldBack::Target),
+            std::cmp::Ordering::Greater => Some(WaitSide::Client),
+            std::cmp::Ordering::Less => Some(WaitSide::Target),
             std::cmp::Ordering::Equal => None,
         }
     }
