@@ -51,5 +51,5 @@ fn sending(host: &HostPlan) -> u64 {
         true => tcp.send_buffer_max,
         false => tcp.send_buffer.min(tcp.send_buffer_limit),
     };
-    u64::from(size) * u64::from(tcp.send_text_share) / 100
+    u64::from(size) * u64::from(tcp.send_payload_share) / 100
 }

@@ -97,8 +97,8 @@ impl Row {
     fn product(&self, host: &HostPlan, ample: Ample) -> Option<u64> {
         let tcp = &host.config.tcp;
         let share = match self.knob {
-            "tcp.send_buffer" => tcp.send_text_share,
-            _ => tcp.receive_text_share,
+            "tcp.send_buffer" => tcp.send_payload_share,
+            _ => tcp.receive_payload_share,
         };
         ample
             .product

@@ -27,12 +27,12 @@ const ROWS: &[(&str, When, &str)] = &[
         "a receive buffer that is too large",
     ),
     (
-        "tcp.send_text_share",
+        "tcp.send_payload_share",
         Always,
         "the share of the send buffer for payload",
     ),
     (
-        "tcp.receive_text_share",
+        "tcp.receive_payload_share",
         Always,
         "the share of the receive buffer for the window",
     ),

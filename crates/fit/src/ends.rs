@@ -51,7 +51,7 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     if plan.preset.name == "linux" {
         let why = "Linux charges 2,304 bytes to a send buffer for 1,448 bytes of payload, without segmentation offload";
         let share = LINUX_PAYLOAD_PERCENT;
-        plan.set("sender.tcp.send_text_share", share, Basis::Assumed, why);
+        plan.set("sender.tcp.send_payload_share", share, Basis::Assumed, why);
     }
     let send = send_buffer(plan, evidence);
     let receive = receive_window(plan, evidence);
@@ -242,7 +242,7 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
         "the receiver advertised windows of at most {} bytes",
         grouped(largest)
     );
-    let share = u64::from(config.tcp.receive_text_share);
+    let share = u64::from(config.tcp.receive_payload_share);
     let buffer = largest * 100 / share;
     // A receiver that tunes its buffer would begin with a larger window, so a program set the size
     // of this constant buffer.
@@ -292,7 +292,7 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
 /// First window of the preset's receiver, in bytes.
 fn own_window(config: &Config) -> f64 {
     let tcp = &config.tcp;
-    f64::from(tcp.receive_buffer) * f64::from(tcp.receive_text_share) / 100.0
+    f64::from(tcp.receive_buffer) * f64::from(tcp.receive_payload_share) / 100.0
 }
 
 /// Adds packet memory for buffers of `bytes`, if hosts of the default preset have too little.

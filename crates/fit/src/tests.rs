@@ -61,7 +61,7 @@ fn fitted_to(segments: &[Segment], preset: &str) -> CaptureTwin {
 
 const SMALL_BUFFER: &str = r#"
 title = "A send buffer of 16 KB"
-hosts.near = { preset = "linux", set.SO_SNDBUF = "16K", set.tcp.send_text_share = 60 }
+hosts.near = { preset = "linux", set.SO_SNDBUF = "16K", set.tcp.send_payload_share = 60 }
 hosts.far = { preset = "linux" }
 links.path = { between = ["near", "far"], rate = "100mbit", delay = "10ms" }
 workload = { from = "near", to = "far", bytes = 2000000 }

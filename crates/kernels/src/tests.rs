@@ -92,9 +92,9 @@ fn a_setting_that_the_kernel_lacks_is_named() {
     for (name, value, expected) in [
         ("near.pool.blocks", "4096", "near.pool.blocks = 4096"),
         (
-            "near.tcp.send_text_share",
+            "near.tcp.send_payload_share",
             "58",
-            "near.tcp.send_text_share = 58",
+            "near.tcp.send_payload_share = 58",
         ),
         (
             "near.tcp.keepalive_time",

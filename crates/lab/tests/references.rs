@@ -249,12 +249,12 @@ fn the_access_time_of_nuttx_is_the_nearest_that_misses_no_row_by_a_tenth() {
 /// in buffers, and the note about a connection that stays open. Such a connection saves slow start
 /// and the handshake's round trip of 20 ms.
 #[test]
-fn case_a_depends_on_the_text_share_and_hardly_on_the_handshake() {
+fn case_a_depends_on_the_payload_share_and_hardly_on_the_handshake() {
     let rows = ["SO_SNDBUF 16K", "256K, wmem_max raised"];
     let share = measured(
         "linux-buffers-a",
         &rows[..1],
-        &[("server.tcp.send_text_share", "76")],
+        &[("server.tcp.send_payload_share", "76")],
     );
     assert!((0.72..0.78).contains(&(share[0].elapsed_s / 25.0)));
     let usual = measured("linux-buffers-a", &rows[1..], &[]);

@@ -93,7 +93,7 @@ fn of_the_connections_of_one_pool_the_largest_shrinks_first() {
 }
 
 #[test]
-fn an_idle_connection_holds_no_text_and_is_promised_its_window_and_no_more() {
+fn an_idle_connection_holds_no_payload_and_is_promised_its_window_and_no_more() {
     let mut world = World::new(Seed(1));
     let config = tuned(32 * MIB, 4 * MIB);
     let block = config.pool.block_size;

@@ -128,7 +128,7 @@ pub const PRESETS: &[Preset] = &[
             ("tcp.send_buffer_limit", "425984"),
             ("tcp.receive_buffer_limit", "425984"),
             // Linux's default net.ipv4.tcp_adv_win_scale = 1: half of a buffer becomes window.
-            ("tcp.receive_text_share", "50"),
+            ("tcp.receive_payload_share", "50"),
             // Linux does not make segments shorter when a buffer holds only a few segments.
             ("tcp.fit_segments", "0"),
             ("tcp.use_up_window", "true"),

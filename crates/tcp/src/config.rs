@@ -236,10 +236,10 @@ knobs! {
         receive_buffer_limit: u32 = 1 << 30, legal 128 => 1 << 30, drawn 64 << 10 => 1 << 30, "bytes";
         /// Share of the send buffer for payload, at least 128 bytes. The remaining share models the
         /// packet descriptors that some systems count against the buffer.
-        send_text_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
+        send_payload_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
         /// Share of the receive buffer that is advertised as window; see
-        /// `send_text_share`.
-        receive_text_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
+        /// `send_payload_share`.
+        receive_payload_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
         /// If `nagle` is off, send a partial segment that uses the peer's window up to its last
         /// byte. RFC 9293 §3.8.6.2.1 would leave this last part of the window unused. This knob
         /// does not apply to a window that is smaller than a full segment; see `sws_override`.

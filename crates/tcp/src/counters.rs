@@ -140,7 +140,7 @@ discard_reasons! {
     /// The ACK is older than `snd_una` by more than the largest window. RFC 5961 §5.
     AckTooOld = "TcpDiscardAckTooOld",
     /// Payload beyond the peer's FIN.
-    PayloadAfterFin = "TcpDiscardTextAfterFin",
+    PayloadAfterFin = "TcpDiscardPayloadAfterFin",
     /// Every byte was received before.
     Duplicate = "TcpDiscardDuplicate",
     /// The payload is inside the window, but packet memory had no block for it.

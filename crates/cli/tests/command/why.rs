@@ -57,7 +57,7 @@ fn changed(path: &str, name: &str, change: impl Fn(&mut Vec<u8>)) -> String {
 }
 
 #[test]
-fn one_connection_is_told_in_full_and_several_in_a_table() {
+fn one_connection_is_printed_in_full_and_several_in_a_table() {
     let folder = Folder::new("why");
     let [small, large] = captures(&folder);
     let one = fullpipe(&["why", &small]);

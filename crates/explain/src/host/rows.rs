@@ -141,7 +141,7 @@ pub(super) const ROWS: &[Row] = &[
         clue::SENDING,
     ),
     resource(
-        "tcp.send_text_share",
+        "tcp.send_payload_share",
         Sender,
         Unbounded("100"),
         Cause::SEND_BUFFER,
@@ -182,7 +182,7 @@ pub(super) const ROWS: &[Row] = &[
         clue::RECEIVING,
     ),
     resource(
-        "tcp.receive_text_share",
+        "tcp.receive_payload_share",
         Receiver,
         Unbounded("100"),
         Cause::RECEIVE_WINDOW,

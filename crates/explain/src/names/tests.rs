@@ -11,17 +11,17 @@ fn a_system_that_has_a_setting_is_not_said_to_lack_it() {
     let host = HostPlan::new("near", preset);
     for (knob, wanted, expected) in [
         (
-            "tcp.receive_text_share",
+            "tcp.receive_payload_share",
             "75",
             "linux sets this with `sysctl -w net.ipv4.tcp_adv_win_scale=2`.",
         ),
         (
-            "tcp.receive_text_share",
+            "tcp.receive_payload_share",
             "83",
             "linux sets this with `tcp_adv_win_scale`, which cannot express this value.",
         ),
         (
-            "tcp.send_text_share",
+            "tcp.send_payload_share",
             "83",
             "linux has no known equivalent of this fullpipe setting.",
         ),

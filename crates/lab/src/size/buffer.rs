@@ -42,7 +42,7 @@ impl Buffer {
             set: tcp.send_buffer.into(),
             tuned_to: max.map(u64::from),
             limit: tcp.send_buffer_limit.into(),
-            share: tcp.send_text_share.into(),
+            share: tcp.send_payload_share.into(),
             knobs: Knobs {
                 set: "tcp.send_buffer",
                 max: "tcp.send_buffer_max",
@@ -59,7 +59,7 @@ impl Buffer {
             set: tcp.receive_buffer.into(),
             tuned_to: tuned.then_some(tcp.receive_buffer_max.into()),
             limit: tcp.receive_buffer_limit.into(),
-            share: tcp.receive_text_share.into(),
+            share: tcp.receive_payload_share.into(),
             knobs: Knobs {
                 set: "tcp.receive_buffer",
                 max: "tcp.receive_buffer_max",

@@ -212,7 +212,7 @@ fn a_device_that_is_gone_ends_the_link_by_name() {
 }
 
 #[test]
-fn lateness_is_told_in_quantiles() {
+fn lateness_is_reported_in_quantiles() {
     let mut late = Lateness::default();
     assert_eq!(late.quantiles().max_us, 0);
     for us in (0..1_000).chain([500_000]) {

@@ -128,7 +128,7 @@ impl HostPlan {
         } else {
             tcp.send_buffer.min(tcp.send_buffer_limit)
         };
-        u64::from(size) * u64::from(tcp.send_text_share) / 100
+        u64::from(size) * u64::from(tcp.send_payload_share) / 100
     }
 
     /// Returns the simulator's model of the host's device.

@@ -99,8 +99,8 @@ impl Watching {
                     congestion: own.get("tcp.congestion").unwrap_or_default(),
                     block_size: own.config.pool.block_size,
                     payload_shares: [
-                        own.config.tcp.send_text_share,
-                        own.config.tcp.receive_text_share,
+                        own.config.tcp.send_payload_share,
+                        own.config.tcp.receive_payload_share,
                     ],
                     drops: dropped.ofo_drop + dropped.rcvq_drop,
                 };

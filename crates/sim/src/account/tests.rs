@@ -66,7 +66,7 @@ fn work_that_takes_no_time_is_done_as_soon_as_time_passes() {
 }
 
 #[test]
-fn times_add_up_to_the_age_and_bytes_belong_to_what_held_before() {
+fn times_add_up_to_the_age_and_bytes_belong_to_the_limit_before() {
     let mut account = DatagramAccount::start(at(10));
     account.sent(100);
     account.set(Limit::Processor, ReceiveLimit::None, at(12));

@@ -28,7 +28,7 @@ fn arrivals(segments: &[(u64, u32, u32)]) -> Arrivals {
 }
 
 #[test]
-fn text_in_any_order_is_received_once() {
+fn payload_in_any_order_is_received_once() {
     for order in [
         [0, 1_000, 2_000, 3_000],
         [3_000, 2_000, 1_000, 0],
@@ -60,7 +60,7 @@ fn what_came_before_is_counted_byte_by_byte() {
 }
 
 #[test]
-fn the_longest_gap_is_between_two_segments_with_text() {
+fn the_longest_gap_is_between_two_segments_with_payload() {
     let seen = arrivals(&[(100, 0, 10), (110, 10, 0), (150, 10, 10), (170, 20, 10)]);
     assert_eq!(seen.longest_gap, Duration::from_millis(50));
 }

@@ -268,7 +268,7 @@ fn a_full_queue_drops_the_last() {
 }
 
 #[test]
-fn a_sender_that_holds_its_frames_is_told_when_there_is_room() {
+fn a_sender_that_keeps_its_frames_is_woken_when_there_is_room() {
     let link = LinkModel {
         rate_bps: 1_000_000,
         queue: Queue::Device,

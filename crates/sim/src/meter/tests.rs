@@ -36,7 +36,7 @@ fn the_end_of_the_stream_does_not_count_as_a_small_segment() {
 }
 
 #[test]
-fn a_gap_is_the_time_between_segments_with_text() {
+fn a_gap_is_the_time_between_segments_with_payload() {
     let mut meter = Meter::default();
     for (at_ms, payload_len) in [(0, 0), (5, 10), (8, 10), (100, 0), (120, 10)] {
         let seq = meter.payload_end.unwrap_or(0);

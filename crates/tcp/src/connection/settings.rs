@@ -83,7 +83,7 @@ impl Settings {
 
     /// Returns the present and the largest size of the send buffer, in bytes of payload.
     pub(super) const fn send_size(&self, config: &TcpConfig) -> TunedSize {
-        let (limit, share) = (config.send_buffer_limit, config.send_text_share);
+        let (limit, share) = (config.send_buffer_limit, config.send_payload_share);
         TunedSize::for_payload(self.send_buffer, self.send_buffer_max, limit, share)
     }
 
@@ -121,7 +121,7 @@ impl Settings {
 /// Returns the present and the largest size, in bytes of payload, of a receive buffer of `bytes`
 /// that may grow to `max` bytes if the knobs allow growth.
 pub(super) const fn receive_size(bytes: u32, max: u32, config: &TcpConfig) -> TunedSize {
-    let (limit, share) = (config.receive_buffer_limit, config.receive_text_share);
+    let (limit, share) = (config.receive_buffer_limit, config.receive_payload_share);
     let max = if config.receive_tuning { max } else { 0 };
     TunedSize::for_payload(bytes, max, limit, share)
 }

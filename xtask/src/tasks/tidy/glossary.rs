@@ -3,7 +3,8 @@
 //! The one rule: the words are those between backticks in the glossary's column "instead of". They
 //! may not occur in any other file, in upper or lower case.
 //!
-//! A phrase is also found if the end of a line or a comment marker divides it.
+//! A phrase is also found if the end of a line or a comment marker divides it, and as part of a
+//! name: the words of `names_like_this`, `NamesLikeThis` and names-like-this count one by one.
 
 use std::collections::BTreeSet;
 
@@ -28,9 +29,10 @@ pub fn replaced(glossary: &str) -> Vec<String> {
 }
 
 /// A word with its line. The flag is true if only spaces, line ends or comment markers separate
-/// the word from the previous one.
+/// the word from the previous one, or if both are parts of one name.
 struct Word<'a> {
     text: &'a str,
+    in_lower_case: String,
     line: usize,
     joins: bool,
 }
@@ -40,13 +42,13 @@ pub fn check(path: &str, text: &str, replaced: &[String]) -> Vec<Finding> {
     if path == FILE {
         return Vec::new();
     }
-    let text = text.to_lowercase();
-    let words = words(&text);
+    let words = words(text);
     let mut findings = Vec::new();
     for phrase in replaced {
         let wanted: Vec<&str> = phrase.split_whitespace().collect();
         for found in words.windows(wanted.len()) {
-            let same = found.iter().zip(&wanted).all(|(f, w)| f.text == *w);
+            let mut pairs = found.iter().zip(&wanted);
+            let same = pairs.all(|(found, wanted)| found.in_lower_case == *wanted);
             if same && found[1..].iter().all(|word| word.joins) {
                 let says =
                     format!("`{phrase}` may not be used: {FILE} has the word to use instead");
@@ -58,21 +60,21 @@ pub fn check(path: &str, text: &str, replaced: &[String]) -> Vec<Finding> {
 }
 
 fn words(text: &str) -> Vec<Word<'_>> {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
     let mut words: Vec<Word> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let mut end = 0;
         let mut starts_line = true;
-        for piece in line.split(|c| !is_part(c)).filter(|p| !p.is_empty()) {
+        for piece in pieces(line) {
             let at = piece.as_ptr() as usize - line.as_ptr() as usize;
             let between = &line[end..at];
             let joins = if starts_line {
                 between.chars().all(|c| " \t/!*#>\"".contains(c)) && ends_open(words.last(), text)
             } else {
-                between.chars().all(char::is_whitespace)
+                between == "-" || between.chars().all(|c| c.is_whitespace() || c == '_')
             };
             words.push(Word {
                 text: piece,
+                in_lower_case: piece.to_lowercase(),
                 line: index + 1,
                 joins,
             });
@@ -80,6 +82,26 @@ fn words(text: &str) -> Vec<Word<'_>> {
         }
     }
     words
+}
+
+/// Returns the words of a line. A name is divided at `_`, and before a capital letter that follows
+/// a small one.
+fn pieces(line: &str) -> Vec<&str> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '\'';
+    let mut pieces = Vec::new();
+    for name in line.split(|c| !is_part(c)).filter(|name| !name.is_empty()) {
+        let mut start = 0;
+        let letters = name.char_indices().zip(name.chars().skip(1));
+        for ((at, letter), next) in letters {
+            if !letter.is_uppercase() && next.is_uppercase() {
+                let end = at + letter.len_utf8();
+                pieces.push(&name[start..end]);
+                start = end;
+            }
+        }
+        pieces.push(&name[start..]);
+    }
+    pieces
 }
 
 /// Returns true if the word is the last one in its line; a `\` may follow it.

@@ -139,7 +139,7 @@ fn times_add_up_to_the_time_observed_whatever_the_kernel_says() {
 }
 
 #[test]
-fn a_window_reduced_after_idle_time_is_told_from_a_loss() {
+fn a_window_reduced_after_idle_time_is_distinguished_from_a_loss() {
     let quiet = with_info(idle(), |info| {
         info.snd_cwnd = 80;
         info.snd_ssthresh = 60;

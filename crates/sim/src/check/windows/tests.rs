@@ -67,7 +67,7 @@ fn an_edge_may_stand_or_advance_but_not_retreat() {
 }
 
 #[test]
-fn text_beyond_the_edge_is_found_but_a_probe_is_none() {
+fn payload_beyond_the_edge_is_found_but_a_probe_is_none() {
     for (payload_len, wrong) in [(1_000, false), (1_001, false), (1_002, true)] {
         let mut watch = established();
         let result = watch.segment(0, &segment(TcpFlags::ACK, 101, 0, 250, payload_len));

@@ -117,7 +117,7 @@ fn an_unpaced_sender_is_as_fast_as_the_link_or_its_processor() {
 }
 
 #[test]
-fn what_held_datagrams_back_adds_up_and_is_what_was_built() {
+fn the_limits_of_datagrams_add_up_and_are_those_of_the_network() {
     let work = |us| CpuModel {
         send: FrameCost {
             packet: Duration::from_micros(us),

@@ -365,7 +365,7 @@ pub const ALIASES: &[Alias] = &[
     Alias {
         name: "tcp_adv_win_scale",
         preset: "linux",
-        knob: "tcp.receive_text_share",
+        knob: "tcp.receive_payload_share",
         meaning: Meaning::WindowScale,
         set_by: SetBy::Sysctl("net.ipv4"),
         differs: None,

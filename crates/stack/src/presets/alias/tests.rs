@@ -71,7 +71,7 @@ fn what_an_application_sets_on_linux_is_doubled_capped_and_no_longer_tuned() {
 }
 
 #[test]
-fn a_mistake_is_told_under_the_name_that_was_written() {
+fn a_mistake_is_reported_under_the_name_that_was_written() {
     let mut config = presets::find("netburner").unwrap().config();
     let before = config.clone();
     for (name, text, expected) in [
@@ -102,10 +102,10 @@ fn what_linux_sets_for_all_sockets_is_read_as_linux_reads_it() {
     for (name, text, knob, value) in [
         ("wmem_max", "130K", "tcp.send_buffer_limit", "266240"),
         ("rmem_max", "64K", "tcp.receive_buffer_limit", "131072"),
-        ("tcp_adv_win_scale", "1", "tcp.receive_text_share", "50"),
-        ("tcp_adv_win_scale", "2", "tcp.receive_text_share", "75"),
-        ("tcp_adv_win_scale", "0", "tcp.receive_text_share", "100"),
-        ("tcp_adv_win_scale", "-2", "tcp.receive_text_share", "25"),
+        ("tcp_adv_win_scale", "1", "tcp.receive_payload_share", "50"),
+        ("tcp_adv_win_scale", "2", "tcp.receive_payload_share", "75"),
+        ("tcp_adv_win_scale", "0", "tcp.receive_payload_share", "100"),
+        ("tcp_adv_win_scale", "-2", "tcp.receive_payload_share", "25"),
         ("tcp_moderate_rcvbuf", "0", "tcp.receive_tuning", "false"),
         ("tcp_retries2", "8", "tcp.retries2", "8"),
     ] {

@@ -187,7 +187,7 @@ fn a_mark_reduces_the_window_without_a_loss() {
 }
 
 #[test]
-fn a_mark_is_told_at_once() {
+fn a_mark_is_reported_at_once() {
     let server = TcpConfig {
         quick_acks: 0,
         delayed_ack: Duration::from_millis(400),
