@@ -345,6 +345,7 @@ impl Race {
 fn families(stack: &Stack) -> Vec<Family> {
     let has = |family: Family| {
         stack.addresses().any(|own| match own.address {
+            ip if ip.is_loopback() => false,
             IpAddr::V4(_) => family == Family::V4,
             IpAddr::V6(ip) => family == Family::V6 && !ip.is_unicast_link_local(),
         })

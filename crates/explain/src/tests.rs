@@ -49,6 +49,7 @@ const NO_LEVERS: &[&str] = &[
     "tcp.receive_tuning",
     "ip.addresses",
     "ip.accept_any",
+    "ip.loopback",
     "ip.ttl",
     "ip.routes",
     "ip.reassembly_largest",

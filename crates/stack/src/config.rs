@@ -129,12 +129,14 @@ fullpipe_pool::knobs! {
     pub struct IpConfig in "ip" {
         /// Time to live of packets sent. RFC 1122 §3.2.1.7.
         ttl: u32 = 64, legal 1 => 255, drawn 1 => 255, "hops";
-        /// Addresses of this host.
+        /// Addresses of each interface.
         addresses: u32 = 4, legal 1 => 1_024, drawn 1 => 8, "addresses";
         /// Receive packets to every address, not only to addresses of this host (AnyIP). Sockets
         /// may then be bound to any address, and connections keep the address that the peer asked
         /// for. This is for gateways that terminate connections addressed to other hosts.
         accept_any: bool = false, legal false => true, drawn false => false, "";
+        /// Deliver packets to this host's own addresses, 127.0.0.0/8 and ::1 to this host itself.
+        loopback: bool = false, legal false => true, drawn false => true, "";
         /// Routes, the default route included. Routes to the networks of this host's addresses are
         /// not counted.
         routes: u32 = 8, legal 0 => 1_024, drawn 1 => 8, "routes";

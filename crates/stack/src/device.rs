@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-use crate::interface::InterfaceId;
+use crate::interface_id::InterfaceId;
 
 /// The first header of each frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,8 @@ use fullpipe_wire::{MacAddress, TcpFlags, TcpHeader};
 use crate::{
     counters::Discard,
     device::{Device, Medium, TxChecksum, TxMeta},
-    interface::{InterfaceId, InterfaceState},
+    interface::InterfaceState,
+    interface_id::InterfaceId,
     ip::{BuiltPacket, IpSender, Route},
     link::{Asker, Resolution, Station, multicast_station},
     slab::Key,
@@ -136,6 +137,17 @@ impl Stack {
     /// Call this after [`receive`](Self::receive) and [`on_timeouts`](Self::on_timeouts),
     /// as [`turn`](crate::turn()) does, and again at once if the budget was used up.
     pub fn transmit(&mut self, device: &mut impl Device, now: Instant, budget: usize) -> usize {
+        self.loop_back(now, budget);
+        self.send_by(device, now, budget)
+    }
+
+    /// Sends the frames of the interface of `device` that are due.
+    pub(crate) fn send_by(
+        &mut self,
+        device: &mut impl Device,
+        now: Instant,
+        budget: usize,
+    ) -> usize {
         let interface = device.interface();
         self.interfaces[interface.index()].device_full = false;
         self.take_completed(interface, device, now);

@@ -35,6 +35,10 @@ mod entry {
     /// The state of one source of packets (`source_limit`), which bounds the answers to that
     /// source.
     pub(super) const ACCOUNT: usize = 80;
+    /// The largest packet of the loopback interface, and its tables.
+    pub(super) const LOOPBACK: u32 = 128 << 10;
+    /// The ends of a queue.
+    pub(super) const QUEUE: u32 = 12;
     /// An answer, a route, an address or an ARP reply.
     pub(super) const ANSWER: usize = 176;
 }
@@ -42,9 +46,9 @@ mod entry {
 /// Upper bound on the bytes of tables whose size no knob changes.
 const FIXED: u64 = 8 * 1024;
 /// Number of rows of [`parts`].
-const PARTS: usize = 20;
+const PARTS: usize = 21;
 /// Number of rows of [`answer_parts`].
-const ANSWER_PARTS: usize = 8;
+const ANSWER_PARTS: usize = 9;
 
 /// Names of one or two knobs, the two counts that follow from them, and the bytes of one
 /// item. The product of the counts is the number of items.
@@ -93,7 +97,7 @@ fn parts(config: &Config) -> [Part; PARTS] {
         udp,
         trace,
     } = config;
-    let [a, b, c, d, e, f, g, h] = answer_parts(config);
+    let [a, b, c, d, e, f, g, h, i] = answer_parts(config);
     [
         (
             "pool.blocks x pool.block_size",
@@ -149,11 +153,12 @@ fn parts(config: &Config) -> [Part; PARTS] {
         f,
         g,
         h,
+        i,
     ]
 }
 
-/// Returns the parts of sockets and neighbours, of the buffer for the largest reassembled datagram,
-/// and of answers that wait to be sent.
+/// Returns the parts of the loopback interface, of sockets and neighbours, of the buffer for the
+/// largest reassembled datagram, and of answers that wait to be sent.
 fn answer_parts(config: &Config) -> [Part; ANSWER_PARTS] {
     let Config {
         stack,
@@ -163,6 +168,8 @@ fn answer_parts(config: &Config) -> [Part; ANSWER_PARTS] {
         udp,
         ..
     } = config;
+    let loopback = u32::from(ip.loopback && cfg!(feature = "loopback"));
+    let loopback_bytes = entry::LOOPBACK + arp.entries * entry::QUEUE;
     let accounts = |rate: u32, each: u32| rate.div_ceil(each.max(1)).clamp(1, MOST_ACCOUNTS);
     let answers = [
         stack.reset_queue,
@@ -173,6 +180,7 @@ fn answer_parts(config: &Config) -> [Part; ANSWER_PARTS] {
         arp.replies,
     ];
     [
+        ("ip.loopback", [loopback, loopback_bytes], 1),
         ("udp.sockets", [udp.sockets, 1], entry::UDP_SOCKET),
         ("arp.entries", [arp.entries, 1], entry::NEIGHBOUR),
         (

@@ -17,7 +17,7 @@ use crate::{
     device::RxMeta,
     events::EventQueue,
     icmp::{self, Consequence, ErrorQueue},
-    interface::InterfaceId,
+    interface_id::InterfaceId,
     ip::{IpHeader, IpSender, Packet},
     link::{Inbound, IpVersion, Station},
     stack::{Stack, mss_limit},

@@ -10,7 +10,8 @@
 //!
 //! ## Calling order
 //!
-//! One [`Stack`] is one host with one interface. A program repeats:
+//! One [`Stack`] is one host. [`Stack::add_interface`] adds interfaces to its first one. A program
+//! repeats:
 //!
 //! 1. [`Stack::receive`] for each frame that arrived;
 //! 2. [`Stack::on_timeouts`];
@@ -292,6 +293,7 @@
 //! | `icmp-errors` | ICMP errors, sent and received |
 //! | `ipv6` | IPv6, neighbour discovery, ICMPv6; without it IPv6 addresses are refused |
 //! | `limit-clock` | the times and bytes of limits; without it each is 0 |
+//! | `loopback` | packets to this host's own addresses, 127.0.0.0/8 and ::1; off unless the knob `ip.loopback` is on |
 //! | `slaac` | IPv6 autoconfiguration, duplicate address detection, reports of groups; off unless the knob `ip.autoconfiguration` is on |
 //! | `path-mtu` | path MTU discovery; without it routers may fragment segments |
 //! | `trace` | the ring of records |
@@ -321,8 +323,14 @@ mod hash_index;
 mod icmp;
 mod ingress;
 mod interface;
+mod interface_id;
 mod ip;
 mod link;
+#[cfg(feature = "loopback")]
+mod loopback;
+#[cfg(not(feature = "loopback"))]
+#[path = "loopback_off.rs"]
+mod loopback;
 mod memory;
 pub mod presets;
 mod queues;
@@ -384,16 +392,18 @@ pub use fullpipe_wire::MacAddress;
 pub use fullpipe_wire::ndp::router::RouterPreference;
 pub use icmp::PathError;
 pub use ingress::ReceiveBatch;
-pub use interface::{Interface, InterfaceId};
+pub use interface::Interface;
+pub use interface_id::InterfaceId;
 #[cfg(feature = "slaac")]
 pub use ip::DefaultRouter;
 pub use ip::{AddressError, Route, RouteEntry, RouteError, Routes, Subnet};
 #[doc(inline)]
 pub use limit::{Limit, LimitClock, ReceiveClock, ReceiveLimit};
+pub use link::Reachability;
 pub use memory::MemoryPart;
 pub use stack::{
-    ConnectOptions, ConnectionId, HostAddress, ListenOptions, ListenerId, Nodes, Refusal,
-    RequestId, SocketEvent, Stack, TcpRequest,
+    ConnectOptions, ConnectionId, HostAddress, HostNeighbour, ListenOptions, ListenerId, Nodes,
+    Refusal, RequestId, SocketEvent, Stack, TcpRequest,
 };
 pub use turn::{Turn, turn};
 pub use udp::{UdpError, UdpId, UdpInfo, UdpQueue, UdpReady, UdpReceived};

@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{interface::InterfaceState, stack::Stack};
+use crate::{interface::InterfaceState, loopback::Loopback, stack::Stack};
 
 /// A part of a stack and its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,8 @@ impl Stack {
         let above: [(&str, usize); 11] = [
             (
                 "interfaces",
-                self.interfaces.capacity() * size_of::<InterfaceState>(),
+                self.interfaces.capacity() * size_of::<InterfaceState>()
+                    + self.loopback.as_ref().map_or(0, Loopback::heap_bytes),
             ),
             ("neighbours", sum(|of| of.neighbours.heap_bytes())),
             (

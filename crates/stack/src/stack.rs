@@ -16,13 +16,18 @@ mod address_calls;
 mod autoconfiguration_calls;
 mod congestion_calls;
 mod handles;
+#[cfg(feature = "loopback")]
+mod loopback_calls;
+#[cfg(not(feature = "loopback"))]
+#[path = "stack/loopback_calls_off.rs"]
+mod loopback_calls;
 mod request_calls;
 mod tcp_calls;
 mod udp_calls;
 
 use core::net::IpAddr;
 
-pub use address_calls::HostAddress;
+pub use address_calls::{HostAddress, HostNeighbour};
 pub use handles::{
     ConnectOptions, ConnectionId, ListenOptions, ListenerId, Refusal, RequestId, SocketEvent,
     TcpRequest,
@@ -39,8 +44,10 @@ use crate::{
     counters::Counters,
     error::ConfigError,
     events::{Changed, EventQueue},
-    interface::{Interface, InterfaceId, InterfaceState, TWO_FAMILIES, V6_MIN_MTU, check, earlier},
-    ip::{IpReceiver, IpSender, Route, RouteEntry, Routes},
+    interface::{Interface, InterfaceState, TWO_FAMILIES, V6_MIN_MTU, check, earlier},
+    interface_id::InterfaceId,
+    ip::{Addresses, IpReceiver, IpSender, Route, RouteEntry, Routes},
+    loopback::Loopback,
     secret::Secret,
     tcp::{HostContext, TcpLayer},
     udp::UdpSockets,
@@ -67,6 +74,8 @@ pub struct Nodes {
 pub struct Stack {
     /// The interfaces, by number.
     pub(crate) interfaces: Vec<InterfaceState>,
+    /// The device of the loopback interface, if there is one.
+    pub(crate) loopback: Option<Loopback>,
     pub(crate) routes: Routes,
     pub(crate) receiver: IpReceiver,
     pub(crate) udp: UdpSockets,
@@ -112,8 +121,9 @@ impl Stack {
             routes.set_default(gateway).map_err(refused)?;
         }
         let sizes = &config.stack;
-        Ok(Self {
+        let mut stack = Self {
             interfaces: alloc::vec![state],
+            loopback: None,
             routes,
             receiver: IpReceiver::new(&config.ip, &secret),
             udp: UdpSockets::new(config, rng(b"udp ports")),
@@ -125,7 +135,9 @@ impl Stack {
             bursts: sizes.bursts,
             turn_budget: sizes.turn_budget as usize,
             secret: secret.derive(b"interfaces"),
-        })
+        };
+        stack.add_loopback(config, &secret.derive(b"loopback"));
+        Ok(stack)
     }
 
     /// Adds an interface, and allocates its tables: a neighbour cache, queues of answers, and room
@@ -144,6 +156,9 @@ impl Stack {
         if self.routes.interface_of(interface.address).is_some() {
             return refused("another interface has the address");
         }
+        if interface.gateway.is_some() && self.routes.is_full() {
+            return refused("the routing table is full (knob ip.routes)");
+        }
         if !self.tcp.transmit_queue.is_for(config.arp.entries) {
             return refused("an interface needs the configuration of its stack");
         }
@@ -152,19 +167,24 @@ impl Stack {
         };
         let (state, addresses) =
             InterfaceState::new(config, interface, &self.secret.derive(&[id.0]));
-        self.routes.add_interface(addresses);
+        self.attach(state, addresses);
         if let Some(gateway) = interface.gateway {
             let route = RouteEntry {
                 interface: id,
                 ..RouteEntry::default_through(gateway)
             };
-            let full = |_| ConfigError::Interface("the routing table is full (knob ip.routes)");
-            self.routes.add(route).map_err(full)?;
+            // An error is impossible: the table has room, and the families are equal.
+            let _added = self.routes.add(route);
         }
+        Ok(id)
+    }
+
+    /// Adds an interface and its addresses to every table.
+    pub(crate) fn attach(&mut self, state: InterfaceState, addresses: Addresses) {
+        self.routes.add_interface(addresses);
         self.interfaces.push(state);
         self.tcp.add_interface();
         self.udp.add_interface();
-        Ok(id)
     }
 
     /// Runs the timers that have expired at `now`, but at most `stack.turn_budget` timers of TCP.
@@ -212,15 +232,17 @@ impl Stack {
     /// not be full. Output of other interfaces is ignored.
     pub(crate) fn is_due(&self, interface: InterfaceId, now: Instant) -> bool {
         let is_over = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let loops_back = |interface| self.has_output(interface);
         self.has_work()
             || self.has_output(interface)
+            || self.loopback().is_some_and(loops_back)
             || is_over(self.tcp.next_timeout())
             || is_over(self.receiver.next_timeout())
             || is_over(self.interfaces[interface.index()].next_timeout())
     }
 
     /// Returns true if `interface` has something to send now and its device is not full.
-    fn has_output(&self, interface: InterfaceId) -> bool {
+    pub(crate) fn has_output(&self, interface: InterfaceId) -> bool {
         let of = &self.interfaces[interface.index()];
         let to_send = self.tcp.has_output(interface)
             || self.udp.wants_output(interface)

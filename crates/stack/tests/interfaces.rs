@@ -8,9 +8,9 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 mod port;
 
 use fullpipe::{
-    AddressError, CloseReason, Config, ConfigError, ConnectionId, Duration, Instant, Interface,
-    InterfaceId, ListenOptions, ListenerId, MacAddress, PathError, Read, RouteEntry, SocketEvent,
-    Stack, Subnet,
+    AddressError, CloseReason, Config, ConfigError, ConnectionId, Duration, HostNeighbour, Instant,
+    Interface, InterfaceId, ListenOptions, ListenerId, MacAddress, PathError, Reachability, Read,
+    RouteEntry, SocketEvent, Stack, Subnet,
     counters::Discard,
     device::{Capabilities, Medium},
     turn,
@@ -226,6 +226,20 @@ fn each_interface_has_its_connections_addresses_and_neighbours() {
         .map(|own| (own.address, own.interface));
     let expected = [(OWN[0].into(), FIRST), (OWN[1].into(), SECOND)];
     assert_eq!(own.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_neighbour_is_known_on_its_own_interface_only() {
+    let mut world = World::new();
+    world.connected(1);
+    let neighbours: Vec<_> = world.host.stack.neighbours().collect();
+    let expected = HostNeighbour {
+        address: PEER[1].into(),
+        mac: Some(mac(9)),
+        interface: SECOND,
+        state: Reachability::Reachable,
+    };
+    assert_eq!(neighbours, [expected]);
 }
 
 #[test]

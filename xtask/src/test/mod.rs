@@ -271,7 +271,7 @@ impl Step {
 }
 
 /// Features of the stack that take code away when they are off.
-const FEATURES: [&str; 9] = [
+const FEATURES: [&str; 10] = [
     "bbr",
     "cookies",
     "cubic",
@@ -279,6 +279,7 @@ const FEATURES: [&str; 9] = [
     "icmp-errors",
     "ipv6",
     "limit-clock",
+    "loopback",
     "path-mtu",
     "trace",
 ];

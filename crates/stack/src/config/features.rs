@@ -30,6 +30,7 @@ const FEATURES: &[Feature] = &[
         cfg!(feature = "icmp-errors"),
         &["icmp.errors"],
     ),
+    ("loopback", cfg!(feature = "loopback"), &["ip.loopback"]),
     (
         "path-mtu",
         cfg!(feature = "path-mtu"),

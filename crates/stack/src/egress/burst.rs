@@ -13,7 +13,7 @@ use fullpipe_wire::{Checksum, EthernetHeader, Protocol, TcpFlags, TcpHeader, tcp
 
 use crate::{
     device::{Device, TxChecksum, TxMeta},
-    interface::InterfaceId,
+    interface_id::InterfaceId,
     ip::{IpSender, MOST_IP_HEADER},
     stack::Stack,
 };

@@ -65,6 +65,11 @@ pub(crate) struct Addresses {
     accept_any_v6: bool,
     /// The stack, not the application, added the link-local address (`add_link_local`).
     link_local_came: bool,
+    #[cfg(feature = "loopback")]
+    is_loopback: bool,
+    /// Addresses of `own` that new connections should not use. Never grows beyond its first
+    /// capacity.
+    deprecated: Vec<IpAddr>,
     #[cfg(feature = "slaac")]
     automatic: automatic::Automatic,
 }
@@ -83,11 +88,41 @@ impl Addresses {
             accept_any,
             accept_any_v6: accept_any,
             link_local_came: false,
+            #[cfg(feature = "loopback")]
+            is_loopback: false,
+            deprecated: Vec::with_capacity(most + link_local),
             #[cfg(feature = "slaac")]
             automatic: automatic::Automatic::default(),
         };
         table.push(first);
         table
+    }
+
+    /// Returns the table of the loopback interface. It accepts every packet, because only this host
+    /// can have sent the packet.
+    #[cfg(feature = "loopback")]
+    pub(crate) fn loopback() -> Self {
+        let first = Subnet {
+            address: core::net::Ipv4Addr::LOCALHOST.into(),
+            prefix_len: 8,
+        };
+        let mut table = Self::new(first, 1, false);
+        table.is_loopback = true;
+        if cfg!(feature = "ipv6") {
+            table.push(Subnet {
+                address: core::net::Ipv6Addr::LOCALHOST.into(),
+                prefix_len: 128,
+            });
+        }
+        table
+    }
+
+    /// Returns true if the table is that of the loopback interface.
+    const fn is_loopback(&self) -> bool {
+        #[cfg(feature = "loopback")]
+        return self.is_loopback;
+        #[cfg(not(feature = "loopback"))]
+        false
     }
 
     /// From now on, accepts packets only to those IPv6 addresses that are in the table.
@@ -101,6 +136,7 @@ impl Addresses {
         #[cfg(feature = "slaac")]
         let own = own + self.automatic.heap_bytes();
         own + self.v4.capacity() * size_of::<OwnNetwork>()
+            + self.deprecated.capacity() * size_of::<IpAddr>()
     }
 
     /// Returns the addresses, oldest first.
@@ -178,6 +214,7 @@ impl Addresses {
         let place = place.ok_or(AddressError::NotOurs)?;
         self.own.remove(place);
         self.link_local_came &= !is_link_local(ip);
+        self.deprecated.retain(|old| *old != ip);
         self.v4.clear();
         self.v4.extend(self.own.iter().filter_map(v4_network));
         #[cfg(feature = "slaac")]
@@ -234,14 +271,14 @@ impl Addresses {
     #[inline]
     pub(crate) fn audience_of_input(&self, dst: IpAddr) -> Audience {
         match self.audience(dst) {
-            Audience::Other if self.accepts(dst) => Audience::Us,
+            Audience::Other if self.is_loopback() || self.accepts(dst) => Audience::Us,
             audience => audience,
         }
     }
 
     /// Returns true if a socket may be bound to `ip`.
     pub(crate) fn can_bind(&self, ip: IpAddr) -> bool {
-        self.contains(ip) || self.accepts(ip)
+        self.contains(ip) || self.accepts(ip) || (self.is_loopback() && ip.is_loopback())
     }
 
     /// Returns true if this host accepts packets to `ip` because of `accept_any`.
@@ -270,6 +307,7 @@ impl Addresses {
     #[inline]
     pub(crate) fn may_send_to_us(&self, src: IpAddr) -> bool {
         match src {
+            _ if self.is_loopback() => true,
             IpAddr::V4(ip) => {
                 let bits = ip.to_bits();
                 let is_refused = |own: &OwnNetwork| own.address == bits || own.is_named_by(bits);
@@ -304,21 +342,37 @@ impl Addresses {
         }
     }
 
-    /// Returns the source address of packets to `dst` through the next hop `hop`. IPv4: this host's
-    /// address in the network of `hop`, otherwise its oldest address. IPv6: the address that RFC
+    /// Returns true if new connections should not use `ip`. RFC 4862 §5.5.4.
+    pub(crate) fn is_deprecated(&self, ip: IpAddr) -> bool {
+        self.deprecated.contains(&ip)
+    }
+
+    /// Deprecates an address of this host, or makes it preferred again. Returns true if its state
+    /// changes.
+    pub(crate) fn set_deprecated(&mut self, ip: IpAddr, is_deprecated: bool) -> bool {
+        if self.is_deprecated(ip) == is_deprecated || !self.contains(ip) {
+            return false;
+        }
+        match is_deprecated {
+            true => self.deprecated.push(ip),
+            false => self.deprecated.retain(|old| *old != ip),
+        }
+        true
+    }
+
+    /// Returns the source address of packets to `dst` through the next hop `hop`. IPv4: an address
+    /// that is not deprecated, if possible in the network of `hop`, the oldest of equals. IPv6: the address that RFC
     /// 6724 §5 prefers. `None` if this host has no address of the family of `dst`.
     pub(crate) fn source_for(&self, dst: IpAddr, hop: IpAddr) -> Option<IpAddr> {
         if let IpAddr::V6(dst) = dst {
-            #[cfg(feature = "slaac")]
-            let is_deprecated = |ip| self.automatic.is_deprecated(ip);
-            #[cfg(not(feature = "slaac"))]
-            let is_deprecated = |_| false;
+            let is_deprecated = |ip: core::net::Ipv6Addr| self.is_deprecated(ip.into());
             return v6::source::for_destination(&self.own, is_deprecated, dst).map(IpAddr::V6);
         }
-        let same_family = |own: &&Subnet| own.address.is_ipv4() == hop.is_ipv4();
-        let first = || self.own.iter().find(same_family);
-        let own = self.network_of(hop).or_else(first);
-        own.map(|own| own.address)
+        let longest = self.network_of(hop).map(|network| network.prefix_len);
+        let is_near = |own: &Subnet| longest == Some(own.prefix_len) && own.contains(hop);
+        let rank = |own: &&Subnet| (self.is_deprecated(own.address), !is_near(own));
+        let of_family = self.own.iter().filter(|own| own.address.is_ipv4());
+        of_family.min_by_key(rank).map(|own| own.address)
     }
 }
 

@@ -16,7 +16,7 @@ use core::{
 };
 
 use crate::{
-    interface::InterfaceId,
+    interface_id::InterfaceId,
     ip::{addresses::Addresses, audience::Audience, subnet::Subnet},
 };
 
@@ -138,6 +138,9 @@ pub struct Routes {
     /// capacity.
     entries: Vec<RouteEntry>,
     most: usize,
+    /// The interface of packets to this host itself.
+    #[cfg(feature = "loopback")]
+    loopback: Option<InterfaceId>,
 }
 
 impl Routes {
@@ -149,7 +152,33 @@ impl Routes {
             tables: alloc::vec![addresses],
             entries: Vec::with_capacity(most),
             most,
+            #[cfg(feature = "loopback")]
+            loopback: None,
         }
+    }
+
+    /// Sends packets to this host itself by `interface`.
+    #[cfg(feature = "loopback")]
+    pub(crate) const fn set_loopback(&mut self, interface: InterfaceId) {
+        self.loopback = Some(interface);
+    }
+
+    /// Returns the interface of packets to this host itself.
+    const fn loopback(&self) -> Option<InterfaceId> {
+        #[cfg(feature = "loopback")]
+        return self.loopback;
+        #[cfg(not(feature = "loopback"))]
+        None
+    }
+
+    /// Returns true if packets to `dst` stay on this host.
+    fn is_local(&self, dst: IpAddr) -> bool {
+        dst.is_loopback() || self.interface_of(dst).is_some()
+    }
+
+    /// Returns true if no further route can be added.
+    pub(crate) fn is_full(&self) -> bool {
+        self.entries.len() == self.most
     }
 
     /// Adds an interface with `addresses`.
@@ -249,7 +278,7 @@ impl Routes {
             *known = route;
             return Ok(());
         }
-        if self.entries.len() == self.most {
+        if self.is_full() {
             return Err(RouteError::Full);
         }
         let rank = |entry: &RouteEntry| (Reverse(entry.to.prefix_len), entry.metric);
@@ -268,8 +297,8 @@ impl Routes {
     }
 
     /// Returns the interface and the next hop of a packet to `dst` whose source is not chosen yet;
-    /// `None` if no route leads to `dst`, or if `dst` is this host, because packets are not looped
-    /// back.
+    /// `None` if no route leads to `dst`, or if `dst` is this host and has no loopback interface
+    /// (knob `ip.loopback`).
     pub fn lookup(&self, dst: IpAddr) -> Option<(InterfaceId, Route)> {
         let interface = self.interface_to(dst);
         let route = self.lookup_on(interface, dst)?;
@@ -279,6 +308,9 @@ impl Routes {
     /// Returns the next hop of a packet to `dst` that leaves by `interface`; `None` as for
     /// [`lookup`](Self::lookup).
     pub(crate) fn lookup_on(&self, interface: InterfaceId, dst: IpAddr) -> Option<Route> {
+        if self.loopback() == Some(interface) {
+            return self.is_local(dst).then_some(Route::Neighbour(dst));
+        }
         let addresses = self.addresses(interface);
         match addresses.audience(dst) {
             Audience::Us => None,
@@ -302,6 +334,9 @@ impl Routes {
     #[inline]
     pub(crate) fn source_on(&self, interface: InterfaceId, dst: IpAddr) -> Option<IpAddr> {
         let addresses = self.addresses(interface);
+        if self.loopback() == Some(interface) && self.interface_of(dst).is_some() {
+            return Some(dst);
+        }
         match addresses.as_slice() {
             [only] if only.address.is_ipv4() == dst.is_ipv4() => Some(only.address),
             _ => {
@@ -320,6 +355,7 @@ impl Routes {
     pub(crate) fn interface_between(&self, src: IpAddr, dst: IpAddr) -> InterfaceId {
         match self.tables.len() {
             1 => InterfaceId::FIRST,
+            _ if self.loopback().is_some() && self.is_local(dst) => self.interface_to(dst),
             // A host that accepts packets to any address can send from an address that it does not
             // have (knob `ip.accept_any`).
             _ => {
@@ -341,8 +377,15 @@ impl Routes {
     /// Returns the interface with the best route to `dst`, the oldest of equals.
     #[cold]
     fn choose_interface(&self, dst: IpAddr) -> InterfaceId {
+        let loopback = self.loopback();
+        if let Some(loopback) = loopback.filter(|_| self.is_local(dst)) {
+            return loopback;
+        }
         let mut best = (InterfaceId::FIRST, None);
         for (interface, _) in self.tables() {
+            if Some(interface) == loopback {
+                continue;
+            }
             let rank = self.rank(interface, dst);
             if rank > best.1 {
                 best = (interface, rank);
@@ -377,9 +420,9 @@ impl Routes {
     fn neighbour(&self, interface: InterfaceId, dst: IpAddr) -> Option<IpAddr> {
         let addresses = self.addresses(interface);
         let network = addresses.network_of(dst);
-        let is_local = |other| network.is_some_and(|network| network.prefix_len >= other);
+        let is_nearer = |other| network.is_some_and(|network| network.prefix_len >= other);
         match self.entry(interface, dst) {
-            Some(entry) if !is_local(entry.to.prefix_len) => Some(entry.gateway.unwrap_or(dst)),
+            Some(entry) if !is_nearer(entry.to.prefix_len) => Some(entry.gateway.unwrap_or(dst)),
             Some(_) | None if network.is_some() => Some(dst),
             Some(_) | None => addresses.announced(dst),
         }

@@ -19,7 +19,9 @@ use super::{
     sender::{BuiltPacket, IpSender, Outgoing},
     v4::fragment::Fragmenter,
 };
-use crate::{counters::Counters, device::TxChecksum, interface::InterfaceId, udp::info::UdpQueue};
+use crate::{
+    counters::Counters, device::TxChecksum, interface_id::InterfaceId, udp::info::UdpQueue,
+};
 
 /// The protocol header of a datagram, without the fields that are computed when
 /// it is sent. Each variant is [`DatagramHeader::LEN`] bytes long.

@@ -11,7 +11,7 @@ use crate::{
     config::IpConfig,
     counters::{Counters, Discard},
     device::{Capabilities, Medium},
-    interface::InterfaceId,
+    interface_id::InterfaceId,
     link::Station,
 };
 

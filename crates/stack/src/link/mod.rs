@@ -11,9 +11,10 @@ mod tests;
 pub(crate) use framing::write_v6_headers;
 use fullpipe_wire::MacAddress;
 
-use crate::interface::InterfaceId;
+use crate::interface_id::InterfaceId;
 
 pub(crate) use framing::{Inbound, IpVersion, LinkLayer, multicast_station};
+pub use neighbours::Reachability;
 #[cfg(feature = "ipv6")]
 pub(crate) use neighbours::ReceivedMessage;
 pub(crate) use neighbours::{Asker, Neighbours, Resolution};

@@ -12,6 +12,7 @@
 
 mod arp;
 mod eviction;
+mod listing;
 #[cfg(feature = "ipv6")]
 mod nd;
 #[cfg(not(feature = "ipv6"))]
@@ -26,6 +27,7 @@ use core::net::IpAddr;
 
 use fullpipe_pool::{Duration, Instant, Pool, Rng};
 use fullpipe_wire::{ArpOperation, EthernetHeader, MacAddress};
+pub use listing::Reachability;
 #[cfg(feature = "ipv6")]
 pub(crate) use nd::ReceivedMessage;
 use pending_packets::PendingPackets;

@@ -7,13 +7,16 @@
 use core::net::IpAddr;
 
 use fullpipe_pool::Instant;
+use fullpipe_wire::MacAddress;
 
 use super::Stack;
 use crate::{
     device::Medium,
     error::ConfigError,
-    interface::{Interface, InterfaceId, check_mtu},
+    interface::{Interface, check_mtu},
+    interface_id::InterfaceId,
     ip::{AddressError, Subnet},
+    link::Reachability,
 };
 
 /// An address of a host.
@@ -25,9 +28,38 @@ pub struct HostAddress {
     pub prefix_len: u8,
     /// The interface that has the address.
     pub interface: InterfaceId,
+    /// New connections use another address, if there is one. RFC 4862 §5.5.4.
+    pub is_deprecated: bool,
+}
+
+/// A neighbour of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostNeighbour {
+    /// The address of the neighbour.
+    pub address: IpAddr,
+    /// Its MAC address, if it is known.
+    pub mac: Option<MacAddress>,
+    /// The interface of the link.
+    pub interface: InterfaceId,
+    /// The state of the entry.
+    pub state: Reachability,
 }
 
 impl Stack {
+    /// Returns the entries of the neighbour caches, in no particular order.
+    pub fn neighbours(&self) -> impl Iterator<Item = HostNeighbour> {
+        let interfaces = self.interface_ids().zip(&self.interfaces);
+        interfaces.flat_map(|(interface, of)| {
+            let neighbours = of.neighbours.list();
+            neighbours.map(move |(address, mac, state)| HostNeighbour {
+                address,
+                mac,
+                interface,
+                state,
+            })
+        })
+    }
+
     /// Returns this host's addresses, those of one interface after those of another, oldest first.
     pub fn addresses(&self) -> impl Iterator<Item = HostAddress> {
         let tables = self.routes.tables();
@@ -36,6 +68,7 @@ impl Stack {
                 address: own.address,
                 prefix_len: own.prefix_len,
                 interface,
+                is_deprecated: addresses.is_deprecated(own.address),
             })
         })
     }
@@ -116,6 +149,26 @@ impl Stack {
         let addresses = self.routes.addresses(interface);
         let of = &mut self.interfaces[interface.index()];
         of.autoconfiguration.on_removed(address, addresses, now);
+        Ok(())
+    }
+
+    /// Deprecates an address, or makes it preferred again. From a deprecated address the stack opens
+    /// no connection and sends no datagram of an unbound socket while another address can be used.
+    /// Its sockets stay open, and a socket may still be bound to it. RFC 4862 §5.5.4. With
+    /// `ip.autoconfiguration`, the advertisements of routers also change this state of the addresses
+    /// formed with their prefixes.
+    ///
+    /// # Errors
+    /// Returns [`AddressError::NotOurs`].
+    pub fn set_deprecated(
+        &mut self,
+        address: IpAddr,
+        is_deprecated: bool,
+    ) -> Result<(), AddressError> {
+        let interface = self.routes.interface_of(address);
+        let interface = interface.ok_or(AddressError::NotOurs)?;
+        let addresses = self.routes.addresses_mut(interface);
+        addresses.set_deprecated(address, is_deprecated);
         Ok(())
     }
 

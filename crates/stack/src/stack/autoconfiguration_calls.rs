@@ -10,7 +10,7 @@ use fullpipe_pool::Instant;
 
 use super::Stack;
 use crate::{
-    interface::InterfaceId,
+    interface_id::InterfaceId,
     ip::{AddressError, Autoconfiguration, DefaultRouter, Subnet, Surroundings},
     link::ReceivedMessage,
 };
@@ -45,13 +45,6 @@ impl Stack {
     pub fn duplicate_address(&self) -> Option<Ipv6Addr> {
         let mut interfaces = self.interfaces.iter();
         interfaces.find_map(|of| of.autoconfiguration.duplicate())
-    }
-
-    /// Returns true if the preferred lifetime of `address` is over. New connections then use
-    /// another address, if there is one. RFC 4862 §5.5.4.
-    pub fn is_deprecated(&self, address: IpAddr) -> bool {
-        let mut tables = self.routes.tables();
-        tables.any(|(_, addresses)| addresses.is_deprecated(address))
     }
 
     /// Returns the number of changes of addresses, routers and DNS servers by autoconfiguration. If

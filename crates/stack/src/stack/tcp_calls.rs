@@ -13,7 +13,7 @@ use super::{ConnectOptions, ConnectionId, ListenOptions, ListenerId, Stack, mss_
 use crate::{
     describe::Description,
     error::{OpenError, TcpError},
-    interface::InterfaceId,
+    interface_id::InterfaceId,
     ip::Route,
     tcp::{Attachment, ConnectionSlot},
 };

@@ -19,7 +19,7 @@ use crate::{
     counters::Discard,
     device::RxMeta,
     icmp::{IcmpEvent, PathError},
-    interface::InterfaceId,
+    interface_id::InterfaceId,
     ip::Packet,
     link::Station,
     slab::Key,

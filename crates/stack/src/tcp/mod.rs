@@ -40,7 +40,7 @@ pub(crate) use host_state::HostContext;
 use crate::{
     config::{Config, SynCookieUse},
     hash_index::HashIndex,
-    interface::InterfaceId,
+    interface_id::InterfaceId,
     secret::Secret,
     slab::{Key, Slab},
     source_limit::{Rates, SourceLimit},

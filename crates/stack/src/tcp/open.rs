@@ -10,7 +10,7 @@ use fullpipe_tcp::{ActiveOpen, Connection, Tuning};
 use super::{
     Attachment, ConnectionSlot, FourTuple, HostContext, Owner, TcpLayer, listener::ListeningSocket,
 };
-use crate::{error::OpenError, interface::InterfaceId, slab::Key, stack::ListenOptions};
+use crate::{error::OpenError, interface_id::InterfaceId, slab::Key, stack::ListenOptions};
 
 impl TcpLayer {
     /// Opens a listener at `local`, which is an address of this host.

@@ -11,7 +11,7 @@ use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SegmentOut};
 
 use super::four_tuple::FourTuple;
-use crate::{interface::InterfaceId, link::Station, source_limit::SourceLimit};
+use crate::{interface_id::InterfaceId, link::Station, source_limit::SourceLimit};
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use fullpipe_wire::TcpFlags;
 use super::four_tuple::FourTuple;
 use crate::{
     config::FEWEST_WINDOW_BLOCKS,
-    interface::InterfaceId,
+    interface_id::InterfaceId,
     link::Station,
     queues::Queues,
     slab::{Key, Slab},

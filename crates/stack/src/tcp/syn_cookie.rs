@@ -21,7 +21,7 @@ use super::{
     resets::{Answer, has_answer, take_answer},
 };
 use crate::{
-    interface::InterfaceId,
+    interface_id::InterfaceId,
     secret::{HashInput, Secret},
 };
 

@@ -9,7 +9,7 @@ use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SeqNum};
 
 use super::{four_tuple::FourTuple, resets::Answer};
-use crate::{interface::InterfaceId, secret::Secret};
+use crate::{interface_id::InterfaceId, secret::Secret};
 
 /// The contents of a SYN that a cookie can encode; empty in this build.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use fullpipe_tcp::{Segment, SegmentOut, SeqNum, TcpConfig, TimeWait, options::Ti
 use fullpipe_wire::{TcpFlags, TcpOptions};
 
 use super::four_tuple::FourTuple;
-use crate::{interface::InterfaceId, queues::Queues, slab::Slab};
+use crate::{interface_id::InterfaceId, queues::Queues, slab::Slab};
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@
 //! this neighbour wait in one further list, first in, first out. No call searches the connections
 //! of another interface. This file sends nothing.
 
-use crate::{interface::InterfaceId, queues::Queues};
+use crate::{interface_id::InterfaceId, queues::Queues};
 
 #[cfg(test)]
 mod tests;

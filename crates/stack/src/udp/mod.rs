@@ -24,7 +24,7 @@ use crate::{
     config::Config,
     counters::{Counters, Discard},
     icmp::{IcmpEvent, PathError},
-    interface::InterfaceId,
+    interface_id::InterfaceId,
     ip::{BuiltPacket, DatagramHeader, IpSender, Packet, Routes, SendQueue},
     queues::Queues,
     slab::{Key, Slab},

@@ -1,5 +1,5 @@
-//! The part of the table of addresses that exists only with autoconfiguration: tentative and
-//! deprecated addresses, and networks on the link that contain no address of this host.
+//! The part of the table of addresses that exists only with autoconfiguration: tentative
+//! addresses, and networks on the link that contain no address of this host.
 //!
 //! Rule: no list grows beyond its first capacity. `v6::autoconfiguration` decides about lifetimes.
 
@@ -12,20 +12,14 @@ use super::{
 };
 use crate::ip::subnet::Subnet;
 
-/// An address that this host formed with a prefix that a router announced.
-#[derive(Clone, Copy, Debug)]
-struct FormedAddress {
-    ip: IpAddr,
-    is_deprecated: bool,
-}
-
 /// Addresses and networks that routers announced, and tentative addresses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Automatic {
     /// This host configures its IPv6 addresses itself.
     is_on: bool,
     tentative: Vec<TentativeAddress>,
-    formed: Vec<FormedAddress>,
+    /// Addresses that this host formed with prefixes that routers announced.
+    formed: Vec<IpAddr>,
     on_link: Vec<Subnet>,
     /// The default router that was chosen among the routers that announced themselves.
     router: Option<Ipv6Addr>,
@@ -35,13 +29,13 @@ impl Automatic {
     /// Returns the heap memory in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         self.tentative.capacity() * size_of::<TentativeAddress>()
-            + self.formed.capacity() * size_of::<FormedAddress>()
+            + self.formed.capacity() * size_of::<IpAddr>()
             + self.on_link.capacity() * size_of::<Subnet>()
     }
 
     /// Returns true if `ip` was formed with a prefix of a router.
     pub(super) fn has(&self, ip: IpAddr) -> bool {
-        self.formed.iter().any(|formed| formed.ip == ip)
+        self.formed.contains(&ip)
     }
 
     /// Returns the number of tentative addresses that the application added.
@@ -59,7 +53,7 @@ impl Automatic {
 
     /// Forgets that `ip` was formed with a prefix of a router.
     pub(super) fn forget(&mut self, ip: IpAddr) {
-        self.formed.retain(|formed| formed.ip != ip);
+        self.formed.retain(|formed| *formed != ip);
     }
 
     /// Returns the announced default router that is used.
@@ -71,12 +65,6 @@ impl Automatic {
     pub(super) fn on_link(&self) -> impl Iterator<Item = &Subnet> {
         self.on_link.iter()
     }
-
-    /// Returns true if new connections should not use `ip`. RFC 4862 §5.5.4.
-    pub(super) fn is_deprecated(&self, ip: Ipv6Addr) -> bool {
-        let is_old = |own: &FormedAddress| own.is_deprecated && own.ip == ip;
-        self.formed.iter().any(is_old)
-    }
 }
 
 impl Addresses {
@@ -84,6 +72,7 @@ impl Addresses {
     /// and for as many networks of the link.
     pub(crate) fn begin_automatic(&mut self, formed: usize) {
         self.own.reserve_exact(self.most + 1 + formed);
+        self.deprecated.reserve_exact(self.most + 1 + formed);
         self.automatic = Automatic {
             is_on: true,
             tentative: Vec::with_capacity(self.most + 1 + formed),
@@ -171,38 +160,14 @@ impl Addresses {
     /// Begins to use an address that was tentative.
     pub(crate) fn assign(&mut self, was: &TentativeAddress) {
         if was.origin == Origin::Prefix {
-            self.automatic.formed.push(FormedAddress {
-                ip: was.subnet.address,
-                is_deprecated: false,
-            });
+            self.automatic.formed.push(was.subnet.address);
         }
         self.push(was.subnet);
     }
 
-    /// Deprecates a formed address, or makes it preferred again. Returns true if its state changes.
-    pub(crate) fn set_deprecated(&mut self, ip: Ipv6Addr, is_deprecated: bool) -> bool {
-        let mut formed = self.automatic.formed.iter_mut();
-        match formed.find(|formed| formed.ip == ip) {
-            Some(formed) if formed.is_deprecated != is_deprecated => {
-                formed.is_deprecated = is_deprecated;
-                true
-            }
-            Some(_) | None => false,
-        }
-    }
-
     /// Returns true if `ip` was formed with a router's prefix and is not deprecated.
-    pub(crate) fn is_formed_and_preferred(&self, ip: Ipv6Addr) -> bool {
-        let is_preferred = |own: &FormedAddress| !own.is_deprecated && own.ip == ip;
-        self.automatic.formed.iter().any(is_preferred)
-    }
-
-    /// Returns true if new connections should not use `ip`.
-    pub(crate) fn is_deprecated(&self, ip: IpAddr) -> bool {
-        match ip {
-            IpAddr::V4(_) => false,
-            IpAddr::V6(ip) => self.automatic.is_deprecated(ip),
-        }
+    pub(crate) fn is_formed_and_preferred(&self, ip: IpAddr) -> bool {
+        self.automatic.has(ip) && !self.is_deprecated(ip)
     }
 
     /// Adds a network of the link, or removes it if `is_on_link` is false.

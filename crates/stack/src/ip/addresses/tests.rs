@@ -60,6 +60,26 @@ fn the_source_is_the_address_in_the_network_of_the_next_hop() {
 }
 
 #[test]
+fn a_deprecated_address_is_the_source_only_if_there_is_no_other() {
+    let mut table = table(&["10.0.0.2/24", "10.0.0.3/24", "fd00::2/64"]);
+    let hop = ip("10.0.0.9");
+    assert!(table.set_deprecated(ip("10.0.0.2"), true));
+    assert!(!table.set_deprecated(ip("10.0.0.2"), true));
+    assert_eq!(table.source_for(hop, hop), Some(ip("10.0.0.3")));
+    assert!(table.set_deprecated(ip("10.0.0.3"), true));
+    assert_eq!(table.source_for(hop, hop), Some(ip("10.0.0.2")));
+    assert!(table.set_deprecated(ip("fd00::2"), true));
+    table.add(subnet("fd00::3/64")).unwrap();
+    let v6 = ip("fd00::9");
+    let preferred = cfg!(feature = "ipv6").then(|| ip("fd00::3"));
+    assert_eq!(table.source_for(v6, v6), preferred);
+    assert!(!table.set_deprecated(ip("10.0.0.7"), true), "not ours");
+    table.remove(ip("10.0.0.2")).unwrap();
+    table.add(subnet("10.0.0.2/24")).unwrap();
+    assert_eq!(table.source_for(hop, hop), Some(ip("10.0.0.2")));
+}
+
+#[test]
 fn a_table_without_an_address_receives_only_groups() {
     let mut table = table(&["10.0.0.2/24"]);
     assert_eq!(table.remove(ip("10.0.0.3")), Err(AddressError::NotOurs));

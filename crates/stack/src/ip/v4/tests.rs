@@ -11,7 +11,7 @@ use super::{
     *,
 };
 use crate::{
-    interface::InterfaceId,
+    interface_id::InterfaceId,
     ip::{Addresses, Route, RouteEntry, RouteError, Routes, Subnet},
 };
 

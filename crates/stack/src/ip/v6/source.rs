@@ -3,8 +3,8 @@
 //! Rule: two addresses are compared by the rules of the RFC in order, and the first rule that
 //! prefers one of them decides. In order, the rules prefer an address that equals the destination,
 //! the appropriate scope, an address that is not deprecated, the label of the destination, and the
-//! longest prefix in common with the destination. The RFC's other rules cannot decide, because this
-//! host has one interface and no temporary addresses. Of equal addresses, the oldest wins.
+//! longest prefix in common with the destination. The RFC's other rules cannot decide, because the
+//! candidates are the addresses of one interface, and none is temporary. Of equal addresses, the oldest wins.
 
 use core::net::{IpAddr, Ipv6Addr};
 

@@ -11,7 +11,7 @@ use crate::{
     config::{IcmpConfig, IpConfig},
     counters::{Counters, Discard},
     icmp::ErrorQueue,
-    interface::InterfaceId,
+    interface_id::InterfaceId,
     ip::{Addresses, IpReceiver, Route, Routes, Subnet},
     link::Station,
     secret::Secret,

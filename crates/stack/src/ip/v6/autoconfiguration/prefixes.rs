@@ -113,7 +113,7 @@ impl Prefixes {
             (true, Some(lease)) => {
                 lease.renew(info, now);
                 if let Some(ip) = lease.ip {
-                    addresses.set_deprecated(ip, lease.preferred_until <= now);
+                    addresses.set_deprecated(ip.into(), lease.preferred_until <= now);
                 }
                 PrefixOutcome::Known
             }
@@ -195,7 +195,7 @@ impl Prefixes {
                 && lease.preferred_until <= now
                 && let Some(ip) = lease.ip
             {
-                has_changed |= addresses.set_deprecated(ip, true);
+                has_changed |= addresses.set_deprecated(ip.into(), true);
             }
         }
         self.forget_empty(false);
@@ -219,7 +219,7 @@ impl Prefixes {
                 // use. For any other address, the time would stay due for ever.
                 let is_preferred = lease
                     .ip
-                    .is_some_and(|ip| addresses.is_formed_and_preferred(ip));
+                    .is_some_and(|ip| addresses.is_formed_and_preferred(ip.into()));
                 match is_preferred {
                     true => lease.preferred_until.min(lease.valid_until),
                     false => lease.valid_until,

@@ -1,0 +1,76 @@
+//! The loopback interface of a stack.
+//!
+//! Rule: the interface exists only with the knob `ip.loopback`. Routes choose it like any other
+//! interface; no packet leaves the host by it, and no packet from a network reaches its addresses.
+
+use fullpipe_pool::Instant;
+use fullpipe_wire::MacAddress;
+
+use super::Stack;
+use crate::{
+    config::Config,
+    device::{Device, Received},
+    interface::{Interface, InterfaceState},
+    interface_id::InterfaceId,
+    ip::Addresses,
+    loopback::Loopback,
+    secret::Secret,
+};
+
+impl Stack {
+    /// Adds the loopback interface if `config` asks for it. Its packets are as long as those of the
+    /// first interface.
+    pub(crate) fn add_loopback(&mut self, config: &Config, secret: &Secret) {
+        let Some(interface) = InterfaceId::from_index(self.interfaces.len()) else {
+            return;
+        };
+        if !config.ip.loopback {
+            return;
+        }
+        let mtu = self.interfaces[0].settings.capabilities.mtu;
+        let device = Loopback::new(interface, mtu);
+        let settings = Interface {
+            mac: MacAddress::UNSPECIFIED,
+            address: core::net::Ipv4Addr::LOCALHOST.into(),
+            prefix_len: 8,
+            gateway: None,
+            capabilities: device.capabilities(),
+        };
+        // There are no neighbours to resolve.
+        let mut config = config.clone();
+        config.ip.addresses = 1;
+        config.ip.accept_any = false;
+        config.ip.autoconfiguration = false;
+        (config.arp.entries, config.arp.replies) = (1, 1);
+        // This host sends no echo requests, and trusts itself with errors.
+        config.icmp.echo_replies = 0;
+        config.icmp.errors = config.icmp.errors.min(16);
+        config.icmp.errors_per_source = config.icmp.errors_per_second;
+        let (state, _) = InterfaceState::new(&config, settings, secret);
+        self.attach(state, Addresses::loopback());
+        self.routes.set_loopback(interface);
+        self.loopback = Some(device);
+    }
+
+    /// Returns the loopback interface, if this host has one (knob `ip.loopback`).
+    pub fn loopback(&self) -> Option<InterfaceId> {
+        self.loopback.as_ref().map(Device::interface)
+    }
+
+    /// Sends and receives at most `budget` packets to this host itself.
+    pub(crate) fn loop_back(&mut self, now: Instant, budget: usize) {
+        let Some(mut device) = self.loopback.take() else {
+            return;
+        };
+        for _ in 0..budget {
+            if !self.has_output(device.interface()) {
+                break;
+            }
+            self.send_by(&mut device, now, 1);
+            if let Some(Received { frame, meta }) = device.receive() {
+                self.receive(frame, meta, now);
+            }
+        }
+        self.loopback = Some(device);
+    }
+}
