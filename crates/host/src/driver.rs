@@ -5,9 +5,10 @@
 //! write frames into a batch, releases the lock, wakes waiters, and then sends the
 //! batch.
 //!
-//! There are two batches, one to fill and one to send. A thread that sends first removes the second
-//! batch from the locked state (`Core`). Until it puts this batch back, other threads can only fill
-//! the first batch. At most one thread therefore sends at a time, and frames leave in order. A
+//! Each device has two batches, one to fill and one to send (`send_queue`). A thread that sends
+//! first removes the second batch from the locked state (`Core`). Until it puts this batch back,
+//! other threads can only fill the first batch. At most one thread therefore sends by a device at a
+//! time, and frames leave in order. A
 //! caller's frames need no switch to the driver's thread, and a caller never waits for another
 //! caller's system call.
 
@@ -22,24 +23,25 @@ use std::{
 };
 
 use fullpipe::{
-    Instant, Stack,
-    device::{Capabilities, RxMeta, TxMeta},
+    Instant, InterfaceId, Stack,
+    device::{RxMeta, TxMeta},
 };
 
 use crate::{
     device::HostDevice,
-    frames::{FrameBatch, Outlet},
+    frames::FrameBatch,
     lease::LeaseHolder,
     names::NameHolder,
     poll::{self, Notifier},
+    send_queue::SendQueue,
     wakers::{Handle, Interest, WakerTable},
 };
 
 /// Interval between tries to send to a full device. While a connection waits for completions of the
 /// device, the driver reads the completions at this interval.
 const DEVICE_PAUSE: Duration = Duration::from_micros(200);
-/// Largest number of batches that a caller sends in one call. The driver's thread sends the rest.
-const CALLER_BATCHES: u32 = 4;
+/// Largest number of batches that a caller sends by each device in one call. The driver's thread sends the rest.
+const CALLER_BATCHES: usize = 4;
 
 /// The state that the lock guards.
 pub(crate) struct Core {
@@ -49,18 +51,8 @@ pub(crate) struct Core {
     pub(crate) lease: Option<LeaseHolder>,
     /// Lookups, and connections to names.
     pub(crate) names: NameHolder,
-    /// Frames that the stack has written and that wait to be sent.
-    outgoing: FrameBatch<TxMeta>,
-    /// The batch to send; `None` while a thread is sending it. While no thread sends, the batch is
-    /// empty unless the device was full.
-    sending: Option<FrameBatch<TxMeta>>,
-    capabilities: Capabilities,
-    frame_max: usize,
-    /// True if the device refused a frame; the driver's thread then tries again.
-    device_is_full: bool,
-    /// True if the stack could not send because the device was full.
-    stack_is_refused: bool,
-    sent_bytes: u64,
+    /// The frames to be sent by each device.
+    queues: Vec<SendQueue>,
     /// The driver's thread sleeps until this time; `None` if it is awake.
     asleep_until: Option<Instant>,
     /// True if the sleeping thread wakes every [`DEVICE_PAUSE`] to read the device's completions.
@@ -70,57 +62,22 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// Returns true if the stack has something to do now.
-    fn is_due(&self, now: Instant) -> bool {
-        self.stack.next_timeout().is_some_and(|at| at <= now)
-    }
-
-    /// Lets the stack write frames until none is due, the frames of one turn
-    /// (`stack.turn_budget`) are written, or the batch has no room. If `must` is true, polls
-    /// the stack once even if nothing is due.
-    pub(crate) fn transmit(&mut self, now: Instant, mut must: bool) {
-        let has_leftovers = self.sending.as_ref().is_some_and(|batch| !batch.is_empty());
-        let is_full = self.device_is_full || has_leftovers;
-        must |= self.stack_is_refused && !is_full;
-        let mut budget = self.stack.turn_budget();
-        while budget > 0 && (must || self.is_due(now)) {
-            // Poll for no more frames than are certain to fit. If the batch refused a frame, the
-            // stack would assume that the device is full, and would count the connections as
-            // limited by the device.
-            let fitting = self.outgoing.room() / self.frame_max;
-            if fitting == 0 && !is_full {
-                return;
-            }
-            must = false;
-            let most = budget.min(fitting.max(1));
-            let mut outlet = Outlet {
-                capabilities: self.capabilities,
-                batch: &mut self.outgoing,
-                is_full,
-                has_refused: false,
-                sent_bytes: self.sent_bytes,
-            };
-            let sent = self.stack.transmit(&mut outlet, now, most);
-            self.stack_is_refused = outlet.has_refused;
-            if sent == 0 {
-                return;
-            }
-            budget -= most;
+    /// Lets the stack write the frames of each device; see [`SendQueue::fill`].
+    pub(crate) fn transmit(&mut self, now: Instant, must: bool) {
+        for queue in &mut self.queues {
+            queue.fill(&mut self.stack, now, must);
         }
     }
 
-    /// Takes the batch to send, unless another thread has it, there is nothing to
-    /// send, or the device is full.
-    fn begin_sending(&mut self) -> Option<FrameBatch<TxMeta>> {
-        let sending = self.sending.as_ref()?;
-        if self.device_is_full || (sending.is_empty() && self.outgoing.is_empty()) {
-            return None;
-        }
-        let mut sending = self.sending.take()?;
-        if sending.is_empty() {
-            std::mem::swap(&mut sending, &mut self.outgoing);
-        }
-        Some(sending)
+    /// Takes the batch of the first device that has one to send, with the number of the device.
+    fn begin_sending(&mut self) -> Option<(usize, FrameBatch<TxMeta>)> {
+        let mut queues = self.queues.iter_mut().enumerate();
+        queues.find_map(|(number, queue)| Some((number, queue.begin_sending()?)))
+    }
+
+    /// Returns true if a thread is sending a batch.
+    fn is_sending(&self) -> bool {
+        self.queues.iter().any(SendQueue::is_sending)
     }
 
     /// Returns true if the sleeping thread must be woken earlier than it planned, and marks it as
@@ -130,7 +87,7 @@ impl Core {
         let Some(asleep_until) = self.asleep_until else {
             return false;
         };
-        let is_sending = self.sending.is_none();
+        let is_sending = self.is_sending();
         let next = self.next_timeout();
         let is_early = next.is_some_and(|at| at < asleep_until && !(is_sending && at <= now));
         let must = is_early || (self.waits_for_device() && !self.watches_device);
@@ -143,7 +100,7 @@ impl Core {
     /// Returns true if something waits for the device: a refused frame, or a connection
     /// that waits for completions.
     fn waits_for_device(&self) -> bool {
-        self.device_is_full || self.stack.waits_for_device()
+        self.queues.iter().any(|queue| queue.is_full) || self.stack.waits_for_device()
     }
 
     /// Returns the time at which the stack, the DHCP client or a lookup next has something to do.
@@ -158,7 +115,7 @@ impl Core {
     /// Lets the DHCP client, if there is one, do what is due.
     pub(crate) fn drive_lease(&mut self, now: Instant) {
         if let Some(lease) = &mut self.lease {
-            lease.drive(&mut self.stack, &mut self.outgoing, now);
+            lease.drive(&mut self.stack, self.queues[0].outgoing(), now);
         }
     }
 
@@ -167,13 +124,15 @@ impl Core {
         self.names.drive(&mut self.stack, now);
     }
 
-    /// Passes the received frames to the stack, except those that are for the DHCP client.
-    fn receive(&mut self, incoming: &mut FrameBatch<RxMeta>, now: Instant) {
+    /// Passes the frames that `interface` received to the stack, except those that are for the DHCP
+    /// client of the first interface.
+    fn receive(&mut self, interface: InterfaceId, incoming: &mut FrameBatch<RxMeta>, now: Instant) {
         let mut batch = self.stack.receive_batch(now);
         while let Some((frame, meta)) = incoming.first() {
             let lease = self.lease.as_mut();
+            let lease = lease.filter(|_| interface == InterfaceId::FIRST);
             if !lease.is_some_and(|lease| lease.on_frame(frame, meta, now)) {
-                batch.receive(frame, meta);
+                batch.receive(frame, RxMeta { interface, ..meta });
             }
             incoming.remove_first();
         }
@@ -191,49 +150,45 @@ impl Core {
     }
 }
 
-/// A stack, its device, and the state that the thread and callers need to drive them.
+/// A stack, its devices, and the state that the thread and callers need to drive them.
 pub(crate) struct Driver {
     core: Mutex<Core>,
-    device: Box<dyn HostDevice>,
-    reports_sent: bool,
+    /// The device of each interface, with the interface.
+    devices: Vec<(InterfaceId, Box<dyn HostDevice>)>,
     notifier: Notifier,
     epoch: Moment,
     stopped: AtomicBool,
 }
 
 impl Driver {
-    /// Creates the driver of `stack` over `device`; its thread is not running yet.
+    /// Creates the driver of `stack` over `devices`, in the order of their interfaces; its thread is
+    /// not running yet.
     ///
     /// # Errors
     /// Fails if the kernel refuses a descriptor.
     pub(crate) fn new(
         stack: Stack,
-        device: Box<dyn HostDevice>,
+        devices: Vec<(InterfaceId, Box<dyn HostDevice>)>,
         lease: Option<LeaseHolder>,
         names: NameHolder,
     ) -> io::Result<Self> {
-        let capabilities = device.capabilities();
-        let frame_max = device.frame_max();
+        let queues = devices
+            .iter()
+            .map(|(interface, device)| SendQueue::new(*interface, device))
+            .collect();
         let core = Core {
             stack,
             wakers: WakerTable::default(),
             lease,
             names,
-            outgoing: FrameBatch::new(frame_max),
-            sending: Some(FrameBatch::new(frame_max)),
-            capabilities,
-            frame_max,
-            device_is_full: false,
-            stack_is_refused: false,
-            sent_bytes: 0,
+            queues,
             asleep_until: None,
             watches_device: false,
             failure: None,
         };
         Ok(Self {
             core: Mutex::new(core),
-            device,
-            reports_sent: capabilities.reports_sent,
+            devices,
             notifier: Notifier::new()?,
             epoch: Moment::now(),
             stopped: AtomicBool::new(false),
@@ -335,32 +290,31 @@ impl Driver {
     /// Wakes waiters, sends the frames, and wakes the driver's thread if it sleeps beyond the next
     /// deadline. Every change of the stack must end with this call, after [`Core::transmit`].
     pub(crate) fn settle<'a>(&'a self, mut core: MutexGuard<'a, Core>, mut now: Instant) {
-        for _ in 0..CALLER_BATCHES {
+        for _ in 0..CALLER_BATCHES * self.devices.len() {
             let ready = core.take_ready(now);
-            let batch = core.begin_sending();
+            let begun = core.begin_sending();
             let must_wake = core.must_wake_thread(now);
             drop(core);
             ready.into_iter().for_each(Waker::wake);
             if must_wake {
                 self.notifier.notify();
             }
-            let Some(mut batch) = batch else {
+            let Some((number, mut batch)) = begun else {
                 return;
             };
-            let is_full = batch.send_to(&self.device);
-            let sent_bytes = self.sent_bytes();
+            let device = &self.devices[number].1;
+            let is_full = batch.send_to(device);
+            let sent_bytes = sent_bytes(device);
             core = self.lock();
             now = self.now();
-            core.sending = Some(batch);
-            core.device_is_full = is_full;
-            core.sent_bytes = core.sent_bytes.max(sent_bytes);
+            core.queues[number].end_sending(batch, is_full, sent_bytes);
             // Let the stack write frames for which the last batch had no room, or that have become
             // due.
             let must = core.stack.waits_for_device();
             core.transmit(now, must);
         }
         let ready = core.take_ready(now);
-        let has_frames = !core.outgoing.is_empty();
+        let has_frames = core.queues.iter().any(SendQueue::has_frames);
         let must_wake =
             core.must_wake_thread(now) | (has_frames && core.asleep_until.take().is_some());
         drop(core);
@@ -370,32 +324,25 @@ impl Driver {
         }
     }
 
-    fn sent_bytes(&self) -> u64 {
-        if self.reports_sent {
-            self.device.sent_bytes()
-        } else {
-            0
-        }
-    }
-
     /// Drives the stack until the runtime is stopped.
     pub(crate) fn run(&self) {
         poll::wait_precisely();
         let _ended = Ended(self);
-        let (frame_max, budget) = {
-            let core = self.lock();
-            (core.frame_max, core.stack.turn_budget())
-        };
-        let mut incoming = FrameBatch::<RxMeta>::new(frame_max);
+        let budget = self.lock().stack.turn_budget();
+        let batch = |device: &Box<dyn HostDevice>| FrameBatch::<RxMeta>::new(device.frame_max());
+        let mut incoming: Vec<_> = self.devices.iter().map(|of| batch(&of.1)).collect();
         loop {
-            let received = incoming.receive_from(&self.device, frame_max, budget);
-            let sent_bytes = self.sent_bytes();
+            let received = self.receive(&mut incoming, budget);
             let mut core = self.lock();
             let now = self.now();
             core.asleep_until = None;
-            core.device_is_full = false; // until the next frame is refused
-            core.sent_bytes = core.sent_bytes.max(sent_bytes);
-            core.receive(&mut incoming, now);
+            let devices = self.devices.iter().zip(&mut incoming).enumerate();
+            for (number, ((interface, device), incoming)) in devices {
+                let queue = &mut core.queues[number];
+                queue.is_full = false; // until the next frame is refused
+                queue.note_sent(sent_bytes(device));
+                core.receive(*interface, incoming, now);
+            }
             core.drive_lease(now);
             core.stack.on_timeouts(now);
             core.drive_names(now);
@@ -414,13 +361,23 @@ impl Driver {
         }
     }
 
+    /// Receives the frames of one turn by each device. Returns true if a device may have more.
+    fn receive(&self, incoming: &mut [FrameBatch<RxMeta>], budget: usize) -> io::Result<bool> {
+        let mut has_more = false;
+        for ((_, device), incoming) in self.devices.iter().zip(incoming) {
+            has_more |= incoming.receive_from(device, device.frame_max(), budget)?;
+        }
+        Ok(has_more)
+    }
+
     /// Waits for a frame, for the next deadline, or for a notification.
     fn sleep(&self) {
         let mut core = self.lock();
         let now = self.now();
         let deadline = core.next_timeout();
-        let is_sending = core.sending.is_none();
-        let has_frames = !core.outgoing.is_empty() && !core.device_is_full;
+        let is_sending = core.is_sending();
+        let can_send = |queue: &SendQueue| queue.has_frames() && !queue.is_full;
+        let has_frames = core.queues.iter().any(can_send);
         if !is_sending && (has_frames || deadline.is_some_and(|at| at <= now)) {
             return;
         }
@@ -428,15 +385,30 @@ impl Driver {
         // thread is sending a batch, and does the work after the batch.
         let deadline = deadline.filter(|at| *at > now);
         core.asleep_until = Some(deadline.unwrap_or(Instant::from_nanos(u64::MAX)));
-        let (for_room, watches) = (core.device_is_full, core.waits_for_device());
+        let watches = core.waits_for_device();
         core.watches_device = watches;
+        let devices = self.devices.iter().zip(&core.queues);
+        let waits = devices.map(|((_, device), queue)| (device.as_fd(), queue.is_full));
+        let waits: Vec<_> = waits.collect();
         drop(core);
         let mut timeout = deadline.map(|at| Duration::from(at.since(now)));
         let pause = watches.then_some(DEVICE_PAUSE);
-        for most in [pause, self.device.receive_within()].into_iter().flatten() {
+        let of_devices = self
+            .devices
+            .iter()
+            .map(|(_, device)| device.receive_within());
+        for most in of_devices.chain([pause]).flatten() {
             timeout = Some(timeout.map_or(most, |timeout| timeout.min(most)));
         }
-        let _ = poll::wait(self.device.as_fd(), for_room, &self.notifier, timeout);
+        let _ = poll::wait(&waits, &self.notifier, timeout);
+    }
+}
+
+/// Returns the bytes that `device` has completed, if it reports them.
+fn sent_bytes(device: &impl HostDevice) -> u64 {
+    match device.capabilities().reports_sent {
+        true => device.sent_bytes(),
+        false => 0,
     }
 }
 

@@ -5,7 +5,10 @@
 
 use std::io;
 
-use fullpipe::device::{Capabilities, Device, Received, RxMeta, TxMeta};
+use fullpipe::{
+    InterfaceId,
+    device::{Capabilities, Device, Received, RxMeta, TxMeta},
+};
 
 use crate::device::{HostDevice, OutgoingFrame};
 
@@ -144,6 +147,8 @@ impl FrameBatch<TxMeta> {
 /// The device that the stack sees while a thread holds the runtime's lock. Frames that the stack
 /// sends go into a batch, which is sent after the lock is released.
 pub(crate) struct Outlet<'a> {
+    /// The interface of the device.
+    pub(crate) interface: InterfaceId,
     pub(crate) capabilities: Capabilities,
     pub(crate) batch: &'a mut FrameBatch<TxMeta>,
     /// True if the device accepts no frames now.
@@ -156,6 +161,10 @@ pub(crate) struct Outlet<'a> {
 impl Device for Outlet<'_> {
     fn capabilities(&self) -> Capabilities {
         self.capabilities
+    }
+
+    fn interface(&self) -> InterfaceId {
+        self.interface
     }
 
     fn receive(&mut self) -> Option<Received<'_>> {

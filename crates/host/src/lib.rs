@@ -95,6 +95,7 @@ mod priority;
 mod privileges;
 mod processes;
 mod runtime;
+mod send_queue;
 mod sniffer;
 mod sock_diag;
 mod spec;

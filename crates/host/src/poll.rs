@@ -43,21 +43,22 @@ impl Notifier {
     }
 }
 
-/// Waits until `device` can be read, `notifier` is notified, or `timeout` has passed (`None` is no
-/// limit). If `for_room` is true, the wait also ends when `device` can be written.
+/// Waits until one of `devices` can be read, `notifier` is notified, or `timeout` has passed (`None`
+/// is no limit). If the second value of a device is true, the wait also ends when this device can
+/// be written.
 pub(crate) fn wait(
-    device: BorrowedFd<'_>,
-    for_room: bool,
+    devices: &[(BorrowedFd<'_>, bool)],
     notifier: &Notifier,
     timeout: Option<Duration>,
 ) -> io::Result<()> {
-    let room = if for_room { libc::POLLOUT } else { 0 };
-    let mut fds = [
-        interest(device, libc::POLLIN | room),
-        interest(notifier.0.as_fd(), libc::POLLIN),
-    ];
+    let mut fds = Vec::with_capacity(1 + devices.len());
+    fds.push(interest(notifier.0.as_fd(), libc::POLLIN));
+    fds.extend(devices.iter().map(|(device, for_room)| {
+        let room = if *for_room { libc::POLLOUT } else { 0 };
+        interest(*device, libc::POLLIN | room)
+    }));
     poll(&mut fds, timeout)?;
-    if fds[1].revents != 0 {
+    if fds[0].revents != 0 {
         notifier.clear();
     }
     Ok(())

@@ -15,7 +15,9 @@ use std::{
     time::{Duration, Instant as Moment},
 };
 
-use fullpipe::{Config, ConfigError, Instant, Interface, MacAddress, Stack, device::Capabilities};
+use fullpipe::{
+    Config, ConfigError, Instant, Interface, InterfaceId, MacAddress, Stack, device::Capabilities,
+};
 
 use crate::{
     capture::Capture, device::HostDevice, driver::Driver, entropy, names::NameHolder, spec::Prefix,
@@ -69,7 +71,11 @@ pub struct RuntimeBuilder {
     config: Config,
     capture: Option<Box<dyn Write + Send>>,
     dns_servers: Vec<IpAddr>,
+    /// Further interfaces: address, gateway and device.
+    further: Vec<FurtherInterface>,
 }
+
+type FurtherInterface = (Prefix, Option<IpAddr>, Box<dyn HostDevice>);
 
 impl fmt::Debug for RuntimeBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,6 +100,7 @@ impl RuntimeBuilder {
             config: Config::default(),
             capture: None,
             dns_servers: Vec::new(),
+            further: Vec::new(),
         }
     }
 
@@ -150,6 +157,20 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Adds a further interface on `device`, with a random MAC address. `gateway` is the router for
+    /// packets from `address` to other networks. Interfaces are numbered in the order of these
+    /// calls, after the one on which the stack [starts](Self::start). DHCP, the capture, and
+    /// lookups of a duplicate address at the start concern the first interface only.
+    pub fn interface(
+        mut self,
+        address: Prefix,
+        gateway: Option<IpAddr>,
+        device: impl HostDevice + 'static,
+    ) -> Self {
+        self.further.push((address, gateway, Box::new(device)));
+        self
+    }
+
     /// Starts the stack on `device`. With `ip.autoconfiguration` and an IPv6 address, waits one to
     /// two seconds, in case another host that has the same address answers.
     ///
@@ -180,8 +201,8 @@ impl RuntimeBuilder {
             None => entropy::secret().map_err(system)?,
         };
         let capabilities = device.capabilities();
-        let interface = self.interface(mac, capabilities);
-        let (stack, lease) = match self.prefix {
+        let interface = self.first_interface(mac, capabilities);
+        let (mut stack, lease) = match self.prefix {
             Some(_) => {
                 let stack = Stack::new(&self.config, interface, secret);
                 (stack.map_err(StartError::Config)?, None)
@@ -194,8 +215,21 @@ impl RuntimeBuilder {
             }
         };
         device.begin(&interface).map_err(StartError::Device)?;
+        let mut devices = vec![(InterfaceId::FIRST, device)];
+        for (prefix, gateway, device) in self.further {
+            let interface = Interface {
+                mac: entropy::station_address().map_err(system)?,
+                address: prefix.address,
+                prefix_len: prefix.len,
+                gateway,
+                capabilities: device.capabilities(),
+            };
+            let added = stack.add_interface(&self.config, interface);
+            device.begin(&interface).map_err(StartError::Device)?;
+            devices.push((added.map_err(StartError::Config)?, device));
+        }
         let names = NameHolder::new(self.dns_servers, entropy::secret().map_err(system)?);
-        let driver = Arc::new(Driver::new(stack, device, lease, names).map_err(system)?);
+        let driver = Arc::new(Driver::new(stack, devices, lease, names).map_err(system)?);
         let thread = {
             let driver = Arc::clone(&driver);
             thread::Builder::new()
@@ -213,9 +247,9 @@ impl RuntimeBuilder {
         Ok(runtime)
     }
 
-    /// Returns the interface; its address is the unspecified address if the builder was given no
+    /// Returns the first interface; its address is the unspecified address if the builder was given no
     /// address.
-    fn interface(&self, mac: MacAddress, capabilities: Capabilities) -> Interface {
+    fn first_interface(&self, mac: MacAddress, capabilities: Capabilities) -> Interface {
         let none = Ipv4Addr::UNSPECIFIED.into();
         Interface {
             mac,
@@ -229,7 +263,7 @@ impl RuntimeBuilder {
 /// A running stack, on which sockets are opened.
 ///
 /// After the runtime is dropped, calls on its sockets that would wait fail with `NotConnected`.
-/// The device is closed when the runtime and all its sockets have been dropped.
+/// The devices are closed when the runtime and all its sockets have been dropped.
 pub struct Runtime {
     driver: Arc<Driver>,
     thread: Option<JoinHandle<()>>,

@@ -128,6 +128,21 @@ impl TcpStream {
         Self::connect_with(runtime, remote, None, None)
     }
 
+    /// Opens a connection from `local` to `remote` and waits for it. The connection leaves by the
+    /// interface that has the address of `local`; port 0 lets the stack choose the port.
+    ///
+    /// # Errors
+    /// Returns the errors of [`connect`](Self::connect), and `AddrNotAvailable` if the stack does
+    /// not have the address.
+    pub fn connect_from(
+        runtime: &Runtime,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> io::Result<Self> {
+        let stream = Self::start(runtime, (Some(local), remote), None)?;
+        stream.await_connection(None)
+    }
+
     /// Opens a connection to `remote` with the buffers and options of `tuning`, and waits for at
     /// most `timeout`. Without `tuning`, the knobs (settings of the stack) apply. Without
     /// `timeout`, the call waits as long as the stack retries.
@@ -141,11 +156,16 @@ impl TcpStream {
         timeout: Option<Duration>,
     ) -> io::Result<Self> {
         let stream = Self::start_connect(runtime, remote, tuning)?;
-        let (driver, id) = (&stream.driver, stream.id);
+        stream.await_connection(timeout)
+    }
+
+    /// Waits until the connection is open, for at most `timeout`.
+    fn await_connection(self, timeout: Option<Duration>) -> io::Result<Self> {
+        let (driver, id) = (&self.driver, self.id);
         let attempt = |stack: &mut Stack, now| connected(id, stack, now);
-        let outcome = Wait::new(driver, stream.handle(), Interest::Connect, attempt).block(timeout);
+        let outcome = Wait::new(driver, self.handle(), Interest::Connect, attempt).block(timeout);
         match outcome {
-            Ok(outcome) => outcome.map(|()| stream),
+            Ok(outcome) => outcome.map(|()| self),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 Err(io::ErrorKind::TimedOut.into())
             }
@@ -183,10 +203,18 @@ impl TcpStream {
         remote: SocketAddr,
         tuning: Option<Tuning>,
     ) -> io::Result<Self> {
+        Self::start(runtime, (None, remote), tuning)
+    }
+
+    fn start(
+        runtime: &Runtime,
+        (local, remote): (Option<SocketAddr>, SocketAddr),
+        tuning: Option<Tuning>,
+    ) -> io::Result<Self> {
         let driver = runtime.driver();
         let options = ConnectOptions { tuning };
         let id = driver
-            .call(|stack, now| stack.tcp_connect(remote, None, options, now))
+            .call(|stack, now| stack.tcp_connect(remote, local, options, now))
             .map_err(open_error)?;
         Self::of(driver, id)
     }

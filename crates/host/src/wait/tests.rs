@@ -51,7 +51,9 @@ fn driver() -> Driver {
     };
     let stack = Stack::new(&Config::default(), interface, [7; 16]).expect("it is sound");
     let names = NameHolder::new(Vec::new(), [7; 16]);
-    Driver::new(stack, Box::new(device), None, names).expect("the kernel gives a descriptor")
+    let devices: Vec<(_, Box<dyn HostDevice>)> =
+        vec![(fullpipe::InterfaceId::FIRST, Box::new(device))];
+    Driver::new(stack, devices, None, names).expect("the kernel gives a descriptor")
 }
 
 fn never(_: &mut Stack, _: Instant) -> Option<()> {

@@ -6,6 +6,7 @@
 
 #[path = "../apart/mod.rs"]
 mod apart;
+mod interfaces;
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},
