@@ -96,7 +96,7 @@ fn a_send_buffer_is_found_and_enlarged() {
 #[test]
 fn a_capture_of_ipv6_has_a_twin() {
     let text = SMALL_BUFFER.replace("bytes = 2000000", "bytes = 2000000, family = 6");
-    let twin = fitted(&text, "linux", View::Sender);
+    let twin = fitted(&text, "linux", TapPlace::SENDER);
     assert_eq!(twin.compared.verdict, Verdict::Reproduces);
     assert_eq!(value(&twin, "path.mtu"), 1_480.0);
 }

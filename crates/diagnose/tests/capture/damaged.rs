@@ -157,7 +157,7 @@ fn analysed(file: Vec<u8>) -> u64 {
         };
         let mut table =
             FlowTable::new(FlowLimits::DEFAULT, |_: &FlowKey| ConnectionObserver::new());
-        let mut check = |observer: &fullpipe_diagnose::observe::ObservedConnection| {
+        let check = |observer: &fullpipe_diagnose::observe::ObservedConnection| {
             let sum: u64 = observer
                 .account
                 .times()

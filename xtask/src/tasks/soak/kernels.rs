@@ -68,7 +68,7 @@ pub fn captures(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
         let judged = judge_kernel(&case, &captured, &measured.by_socket.limits);
         Ok::<_, KernelError>((measured.notes, judged))
     };
-    let outcomes = many::each("cases", (first, cases), jobs.unwrap_or(1), judge);
+    let outcomes = many::each("cases", (first, cases), jobs.unwrap_or(1), None, judge);
     let (mut judged, mut broken, mut others) = (Vec::new(), 0, 0);
     for (number, outcome) in (first..).zip(outcomes) {
         match outcome {
