@@ -78,6 +78,8 @@ fn config(setup: Setup) -> Config {
         // Overcommit the pool, because the windows of all idle connections together exceed it.
         config.pool.block_size = 256;
         config.pool.overcommit_percent = 100_000;
+        // Let the idle connections rest.
+        config.stack.busy_connections = (2 * setup.active).max(16);
     }
     config.stack.listeners = config
         .stack

@@ -33,6 +33,7 @@ mod index;
 pub mod knobs;
 mod pool;
 mod ranges;
+pub mod record;
 mod rng;
 pub mod splay;
 mod stream;

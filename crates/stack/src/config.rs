@@ -46,6 +46,11 @@ fullpipe_pool::knobs! {
         /// is reset. If no orphan has stalled but all connections are orphans, the new connection
         /// replaces the oldest orphan.
         connections: u32 = 256, legal 1 => 1_048_576, drawn 1 => 64, "connections";
+        /// Connections that are not at rest at the same time. A connection with nothing in flight,
+        /// unsent or owed rests in a short record when another one needs its place. If more are busy,
+        /// the stack allocates memory for them after construction. 0 stands for `stack.connections`:
+        /// no connection rests, and nothing is allocated after construction.
+        busy_connections: u32 = 0, legal 0 => 1_048_576, drawn 0 => 4, "connections";
         /// Listening sockets.
         listeners: u32 = 16, legal 0 => 65_536, drawn 1 => 4, "listeners";
         /// Handshakes in progress at listeners: SYNs answered and not yet acknowledged.

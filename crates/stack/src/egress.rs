@@ -584,7 +584,8 @@ impl Stack {
     fn poll_idle(&mut self, index: u32, now: Instant) -> bool {
         let (tcp, mut host) = self.tcp_and_host(now);
         let mut env = tcp.host_state.env(index, &mut host);
-        let is_idle = tcp.slots[index].connection.poll_idle(&mut env);
+        let connection = tcp.residence.awake(index, &mut tcp.slots);
+        let is_idle = connection.poll_idle(&mut env);
         if is_idle {
             tcp.note_memory(index, &host);
             tcp.transmit_queue.remove(index);
@@ -628,7 +629,7 @@ impl Stack {
         let device_max = of.device_max();
         let (tcp, mut host) = self.tcp_and_host(now);
         let mut env = tcp.host_state.env(index, &mut host);
-        let connection = &mut tcp.slots[index].connection;
+        let connection = tcp.residence.awake(index, &mut tcp.slots);
         let snd_nxt = connection.snd_nxt();
         let segment = connection.poll_segment(device_max, &mut env)?;
         let payload = connection.payload(&segment, env.pool);
@@ -654,7 +655,7 @@ impl Stack {
         let (tcp, mut host) = self.tcp_and_host(now);
         let device_max = u32::from(u16::MAX);
         let mut env = tcp.host_state.env(index, &mut host);
-        let connection = &mut tcp.slots[index].connection;
+        let connection = tcp.residence.awake(index, &mut tcp.slots);
         let segment = connection.poll_segment(device_max, &mut env);
         if let Some(segment) = &segment {
             report_unreachable(connection, segment, &mut env);
@@ -756,7 +757,7 @@ impl TcpLayer {
         self.settle(index, host);
         match self.slots.at(index) {
             Some(slot) => {
-                let has_more = slot.connection.wants_output();
+                let has_more = slot.place.busy().is_some_and(Connection::wants_output);
                 self.transmit_queue.requeue(slot.interface, index, has_more);
             }
             None => self.transmit_queue.remove(index),

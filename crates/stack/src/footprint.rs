@@ -14,7 +14,7 @@ use crate::{config::Config, source_limit::MOST_ACCOUNTS};
 /// Upper bounds on the bytes of an entry of each table, with its links, its timer and its hash
 /// bucket.
 mod entry {
-    /// A connection, without the size of `Connection` itself, which is added separately.
+    /// A connection with its record. A busy connection has a `Connection` in addition.
     pub(super) const CONNECTION: usize = 608;
     pub(super) const LISTENER: usize = 256;
     pub(super) const HALF_OPEN: usize = 288;
@@ -43,10 +43,13 @@ mod entry {
     pub(super) const ANSWER: usize = 176;
 }
 
+/// Bytes of a busy connection, with its links.
+const BUSY: usize = size_of::<Connection>() + 16;
+
 /// Upper bound on the bytes of tables whose size no knob changes.
 const FIXED: u64 = 8 * 1024;
 /// Number of rows of [`parts`].
-const PARTS: usize = 21;
+const PARTS: usize = 22;
 /// Number of rows of [`answer_parts`].
 const ANSWER_PARTS: usize = 9;
 
@@ -111,8 +114,16 @@ fn parts(config: &Config) -> [Part; PARTS] {
         (
             "stack.connections",
             [stack.connections, 1],
-            size_of::<Connection>() + entry::CONNECTION,
+            entry::CONNECTION,
         ),
+        match stack.busy_connections {
+            0 => ("stack.connections", [stack.connections, 1], BUSY),
+            busy => (
+                "stack.busy_connections",
+                [busy.min(stack.connections), 1],
+                BUSY,
+            ),
+        },
         ("stack.listeners", [stack.listeners, 1], entry::LISTENER),
         ("stack.half_open", [stack.half_open, 1], entry::HALF_OPEN),
         (

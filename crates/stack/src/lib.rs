@@ -4,7 +4,8 @@
 //! The stack does no I/O of its own: a program passes received frames and the time to it, and
 //! takes the frames to send from it. The same stack therefore runs over a TAP device, in firmware
 //! and in a simulator. The crate is `no_std` without the feature `simd`, has no `unsafe`, and
-//! allocates only in [`Stack::new`] and [`Stack::register_congestion`].
+//! allocates only in [`Stack::new`] and [`Stack::register_congestion`], unless the knob
+//! `stack.busy_connections` allows more.
 //!
 //! # Guide
 //!
@@ -296,6 +297,7 @@
 //! | `loopback` | packets to this host's own addresses, 127.0.0.0/8 and ::1; off unless the knob `ip.loopback` is on |
 //! | `slaac` | IPv6 autoconfiguration, duplicate address detection, reports of groups; off unless the knob `ip.autoconfiguration` is on |
 //! | `path-mtu` | path MTU discovery; without it routers may fragment segments |
+//! | `resting` | records of connections at rest, see the knob `stack.busy_connections` |
 //! | `trace` | the ring of records |
 //!
 //! `fullpipe-host` and `fullpipe-sim`, not this

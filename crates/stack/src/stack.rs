@@ -1,7 +1,8 @@
 //! The stack: one host with its interfaces, composed of its layers.
 //!
 //! Rule: [`Stack::new`] allocates all memory, except the memory of registered congestion control
-//! algorithms and of further interfaces. Input only changes state, and [`Stack::transmit`] is the only output. Every call
+//! algorithms, of further interfaces and, with the knob `stack.busy_connections`, of further busy
+//! connections. Input only changes state, and [`Stack::transmit`] is the only output. Every call
 //! that depends on the time takes it as an argument. Each layer decides in its own folder;
 //! this file connects them.
 //!
@@ -94,7 +95,8 @@ pub struct Stack {
 impl Stack {
     /// Creates a stack with one interface, with the tables and the packet memory of `config`.
     /// Afterwards only [`register_congestion`](Self::register_congestion) and
-    /// [`add_interface`](Self::add_interface) allocate.
+    /// [`add_interface`](Self::add_interface) allocate and, if the knob `stack.busy_connections` is
+    /// set, a call that makes more connections busy.
     ///
     /// `secret` has 16 bytes that peers do not know, and that differ from start to start. The
     /// secret is the key of sequence numbers (RFC 6528), ports (RFC 6056) and hash tables. The same
@@ -376,8 +378,9 @@ impl Stack {
         self.pool.verify();
         self.tcp.verify();
         for (_, slot) in self.tcp.slots.iter() {
-            slot.connection
-                .verify(now, &self.pool, &self.tcp.host_state.sent);
+            self.tcp.residence.look(&slot.place, |connection| {
+                connection.verify(now, &self.pool, &self.tcp.host_state.sent);
+            });
         }
     }
 

@@ -6,6 +6,8 @@
 //! of the peer is a [`DiscardReason`](crate::DiscardReason), and a full buffer is an outcome, not
 //! an error.
 
+use fullpipe_pool::record;
+
 use core::fmt;
 
 /// Reason for which an application's call was refused.
@@ -55,6 +57,18 @@ pub enum CloseReason {
     /// The connection's local address was removed from this host.
     AddressRemoved,
 }
+
+record!(
+    enum CloseReason {
+        Finished,
+        Reset,
+        Refused,
+        TimedOut,
+        Unreachable,
+        Aborted,
+        AddressRemoved,
+    }
+);
 
 impl CloseReason {
     /// Returns the reason in words.

@@ -5,7 +5,7 @@
 //! segments that fill it, and into an even number of them if this side is the sender. This file
 //! does not depend on the reason for which the buffer is small.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::{Duration, Instant, record};
 
 /// Smallest segment in bytes: in a smaller one headers would outweigh payload.
 const SMALLEST: u32 = 64;
@@ -66,6 +66,11 @@ pub struct AckPairs {
     /// ACKs before this time are for segments that left before the last three that replaced a pair.
     look_after: Instant,
 }
+
+record!(AckPairs {
+    of_three,
+    look_after
+});
 
 impl AckPairs {
     /// Creates the detector.

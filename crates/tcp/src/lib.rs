@@ -63,7 +63,7 @@ pub use config::{EcnMode, MtuProbing, PushPolicy, SegmentSizing, TcpConfig};
 pub use congestion::CongestionAlgorithm;
 pub use connection::{
     ActiveOpen, Burst, Connection, Env, Events, HalfOpen, IcmpError, IllegalTransition, Info, Read,
-    Ready, RecoveryState, SocketOption, TcpState, TimeWait, Trigger, Tuning,
+    Ready, RecoveryState, SocketOption, TcpState, TimeWait, Trigger, Tuning, UsualNumbers,
 };
 pub use counters::{DiscardReason, Discards, TcpCounters};
 pub use error::{CloseReason, ConnectionError, SettingError};

@@ -49,6 +49,8 @@ macro_rules! reasons {
             }
         }
 
+        fullpipe_pool::record!(enum $reason { $( $variant, )+ });
+
         impl Reason for $reason {
             fn index(self) -> usize {
                 self as usize

@@ -9,9 +9,21 @@ use core::{
     ops::{Add, AddAssign, Sub},
 };
 
+use fullpipe_pool::record::{Record, RecordReader, RecordWriter};
+
 /// A sequence number. RFC 9293 §3.4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SeqNum(pub u32);
+
+impl Record for SeqNum {
+    fn pack(&self, to: &mut RecordWriter<'_>) {
+        to.sequence(self.0);
+    }
+
+    fn unpack(from: &mut RecordReader<'_>) -> Self {
+        Self(from.sequence())
+    }
+}
 
 impl SeqNum {
     /// Returns true if this number comes before `other`.

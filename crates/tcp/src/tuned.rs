@@ -4,7 +4,10 @@
 //! memory is plentiful, and shrinks under pressure. A smaller size never withdraws a
 //! window that was advertised. The callers compute the size that is needed.
 
-use fullpipe_pool::Pressure;
+use fullpipe_pool::{
+    Pressure,
+    record::{Record, RecordReader, RecordWriter},
+};
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +21,20 @@ pub struct TunedSize {
     least: u32,
     most: u32,
     size: u32,
+}
+
+/// Few sizes are changed by applications or have grown, so they are usual numbers.
+impl Record for TunedSize {
+    fn pack(&self, to: &mut RecordWriter<'_>) {
+        for number in self.numbers() {
+            to.usual(number);
+        }
+    }
+
+    fn unpack(from: &mut RecordReader<'_>) -> Self {
+        let [least, most, size] = core::array::from_fn(|_| from.usual());
+        Self { least, most, size }
+    }
 }
 
 impl TunedSize {
@@ -43,6 +60,11 @@ impl TunedSize {
             (set, set)
         };
         Self::new(payload_of(set, share), payload_of(most, share))
+    }
+
+    /// Returns all fields.
+    pub const fn numbers(self) -> [u32; 3] {
+        [self.least, self.most, self.size]
     }
 
     /// Returns the bytes that the buffer may hold now.

@@ -281,6 +281,7 @@ const FEATURES: [&str; 10] = [
     "limit-clock",
     "loopback",
     "path-mtu",
+    "resting",
     "trace",
 ];
 

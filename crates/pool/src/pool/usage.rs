@@ -10,6 +10,7 @@
 
 use super::pressure::{Gauge, Pressure};
 use crate::config::PoolConfig;
+use crate::record;
 
 /// The kind of buffer or queue that has a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +29,17 @@ pub enum Holder {
     /// Echo requests waiting to be answered.
     Echo,
 }
+
+record!(
+    enum Holder {
+        Send,
+        Receive,
+        Datagram,
+        Fragment,
+        Neighbour,
+        Echo,
+    }
+);
 
 impl core::fmt::Display for Holder {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -11,6 +11,7 @@ pub(crate) mod arena;
 mod tests;
 
 use crate::pool::Pool;
+use crate::record::{Record, RecordReader, RecordWriter};
 use crate::splay::{LOWER, NONE, SplayNodes};
 use arena::RangeArena;
 use core::fmt;
@@ -55,6 +56,17 @@ impl fmt::Display for RangesFull {
 }
 
 impl core::error::Error for RangesFull {}
+
+/// The record of an empty set, which takes no bit. A set with ranges has no record.
+impl Record for Ranges {
+    fn pack(&self, _: &mut RecordWriter<'_>) {
+        debug_assert!(self.is_empty(), "a set with ranges has no record");
+    }
+
+    fn unpack(_: &mut RecordReader<'_>) -> Self {
+        Self::new()
+    }
+}
 
 impl Default for Ranges {
     fn default() -> Self {

@@ -8,6 +8,7 @@
 use super::cursor::Cursor;
 use crate::index::NONE;
 use crate::pool::{Holder, Pool};
+use crate::record::{Record, RecordReader, RecordWriter};
 use core::cell::Cell;
 
 /// A window of a byte stream in the pool.
@@ -37,6 +38,45 @@ pub struct Stream {
     /// The cell (a part of a block) that holds the window; `NONE` if the window is in blocks.
     pub(super) cell: u32,
     pub(super) holder: Holder,
+}
+
+/// The record leaves out the cursors, which only shorten searches.
+impl Record for Stream {
+    fn pack(&self, to: &mut RecordWriter<'_>) {
+        let Self {
+            start,
+            end,
+            reserved,
+            head,
+            tail,
+            low: _,
+            high: _,
+            cell,
+            holder,
+        } = self;
+        [*start, end - start].pack(to);
+        (reserved.wrapping_sub(*end) as i64).pack(to);
+        // Most streams at rest have no block, and `NONE` plus 1 is 0.
+        [head, tail, cell]
+            .map(|index| index.wrapping_add(1))
+            .pack(to);
+        holder.pack(to);
+    }
+
+    fn unpack(from: &mut RecordReader<'_>) -> Self {
+        let [start, len] = <[u64; 2]>::unpack(from);
+        let reserved = (start + len).wrapping_add_signed(i64::unpack(from));
+        let [head, tail, cell] = <[u32; 3]>::unpack(from).map(|index| index.wrapping_sub(1));
+        Self {
+            start,
+            end: start + len,
+            reserved,
+            head,
+            tail,
+            cell,
+            ..Self::new(Holder::unpack(from))
+        }
+    }
 }
 
 impl Stream {

@@ -37,6 +37,11 @@ const FEATURES: &[Feature] = &[
         &["tcp.mtu_probing", "tcp.base_mss", "tcp.probe_interval"],
     ),
     (
+        "resting",
+        cfg!(feature = "resting"),
+        &["stack.busy_connections"],
+    ),
+    (
         "slaac",
         cfg!(feature = "slaac"),
         &["ip.autoconfiguration", "ip.dad_probes"],

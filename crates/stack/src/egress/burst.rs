@@ -138,7 +138,7 @@ impl Stack {
         let (frame_len, link_len) = (of.frame_len(), of.link.header_len());
         let (tcp, mut host) = self.tcp_and_host(now);
         let mut env = tcp.host_state.env(index, &mut host);
-        let connection = &mut tcp.slots[index].connection;
+        let connection = tcp.residence.awake(index, &mut tcp.slots);
         let (mut frames, mut bytes) = (0, 0);
         while frames < most {
             let Some(frame) = device.lend(frame_len) else {

@@ -138,7 +138,8 @@ impl ReceiveBatch<'_> {
             &frame[payload_at..],
         );
         let segment = shared.segment(tcp, payload);
-        let connection = &self.stack.tcp.slots[index].connection;
+        let layer = &mut self.stack.tcp;
+        let connection = layer.residence.awake(index, &mut layer.slots);
         let is_predicted = connection.predicts(segment.seq, payload.len() as u32);
         if !is_predicted || !shared.is_sound(ip, tcp, payload, meta) {
             return false;

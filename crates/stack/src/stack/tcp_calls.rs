@@ -356,7 +356,9 @@ impl Stack {
         asked: usize,
         now: Instant,
     ) -> Result<Option<Result<Read, TcpError>>, TcpError> {
-        let nothing = self.slot(id)?.connection.reads_nothing(asked);
+        let place = &self.slot(id)?.place;
+        let look = |connection: &Connection| connection.reads_nothing(asked);
+        let nothing = self.tcp.residence.look(place, look);
         if nothing.is_some() {
             let (tcp, host) = self.tcp_and_host(now);
             tcp.note_memory(id.0.index, &host);

@@ -72,7 +72,7 @@ impl TcpLayer {
         host: &mut HostContext<'_>,
     ) {
         let mut env = self.host_state.env(index, host);
-        let connection = &mut self.slots[index].connection;
+        let connection = self.residence.awake(index, &mut self.slots);
         connection.on_predicted(segment, &mut env);
         if connection.waits_for_memory() || self.host_state.trace.is_on() {
             self.settle(index, host);
@@ -488,6 +488,7 @@ impl TcpLayer {
             self.abort_orphan_for_memory(host);
             return Err(Discard::TcpNoMemory);
         };
+        let index = self.slots.next_index();
         let slot = ConnectionSlot {
             tuple,
             hash,
@@ -495,7 +496,7 @@ impl TcpLayer {
             interface,
             in_device: 0,
             in_demux: true,
-            connection,
+            place: self.residence.add(index, connection, &mut self.slots),
         };
         let Ok(key) = self.slots.insert(slot) else {
             unreachable!("room was checked");

@@ -17,8 +17,15 @@ pub(crate) mod open;
 mod orphans;
 mod owner;
 mod ports;
+#[cfg(feature = "resting")]
+mod records;
 mod requests;
 pub(crate) mod resets;
+#[cfg(feature = "resting")]
+mod residence;
+#[cfg(not(feature = "resting"))]
+#[path = "residence_off.rs"]
+mod residence;
 mod syn_cache;
 #[cfg(feature = "cookies")]
 mod syn_cookie;
@@ -55,6 +62,7 @@ use orphans::{Orphan, Orphans};
 use owner::{Owner, OwnerNumbers};
 use ports::EphemeralPorts;
 use resets::{Answer, Resets};
+use residence::{Place, Residence};
 pub(crate) use syn_cache::Decision;
 use syn_cache::SynCache;
 use syn_cookie::SynCookies;
@@ -88,8 +96,8 @@ pub(crate) struct ConnectionSlot {
     pub(crate) in_device: u32,
     /// The tuple table leads to this connection, which has not ended.
     in_demux: bool,
-    /// The connection.
-    pub(crate) connection: Connection,
+    /// The place of the connection.
+    pub(crate) place: Place,
 }
 
 /// Returns the progress of a connection that the application has closed; `None` if the
@@ -128,6 +136,7 @@ pub(crate) struct TcpLayer {
     /// The level of packet memory, as last recorded and counted.
     last_pressure: Pressure,
     pub(crate) slots: Slab<ConnectionSlot>,
+    pub(crate) residence: Residence,
     pub(crate) listeners: ListeningSockets,
     pub(crate) transmit_queue: TransmitQueue,
     pub(crate) resets: Resets,
@@ -168,6 +177,7 @@ impl TcpLayer {
             traced_pool: [(0, 0); Holder::ALL.len()],
             last_pressure: Pressure::Low,
             slots: Slab::new(sizes.connections),
+            residence: Residence::new(sizes.connections, sizes.busy_connections, &config.tcp),
             listeners: ListeningSockets::new(sizes.listeners, sizes.connections, secret),
             transmit_queue: TransmitQueue::new(config.arp.entries, sizes.connections),
             resets: Resets::new(
@@ -220,12 +230,14 @@ impl TcpLayer {
     }
 
     /// Returns the heap memory of each part, in bytes.
-    pub(crate) fn heap_parts(&self) -> [(&'static str, usize); 11] {
+    pub(crate) fn heap_parts(&self) -> [(&'static str, usize); 12] {
         let queues = self.transmit_queue.heap_bytes()
             + self.memory_waiters.heap_bytes()
             + self.orphans.heap_bytes();
+        let [busy, resting] = self.residence.heap_bytes();
         [
-            ("connections", self.slots.heap_bytes()),
+            ("connections", self.slots.heap_bytes() + busy),
+            ("resting connections", resting),
             ("sent ranges", self.host_state.sent.heap_bytes()),
             ("listeners", self.listeners.heap_bytes()),
             ("handshakes", self.syn_cache.heap_bytes()),
@@ -248,7 +260,8 @@ impl TcpLayer {
         call: impl FnOnce(&mut Connection, &mut Env<'_>) -> R,
     ) -> R {
         let mut env = self.host_state.env(index, host);
-        let result = call(&mut self.slots[index].connection, &mut env);
+        let connection = self.residence.awake(index, &mut self.slots);
+        let result = call(connection, &mut env);
         self.settle(index, host);
         result
     }
@@ -261,7 +274,7 @@ impl TcpLayer {
         look: impl FnOnce(&Connection, &Env<'_>) -> R,
     ) -> R {
         let env = self.host_state.env(index, host);
-        look(&self.slots[index].connection, &env)
+        look(self.residence.awake(index, &mut self.slots), &env)
     }
 
     /// Offers freed memory to at most `budget` of the connections that wait for it.
@@ -359,11 +372,13 @@ impl TcpLayer {
     pub(crate) fn settle(&mut self, index: u32, host: &mut HostContext<'_>) {
         self.note_memory(index, host);
         let slot = &mut self.slots[index];
-        let changed = slot.connection.take_events().any();
+        let Some(connection) = slot.place.busy_mut() else {
+            return;
+        };
+        let changed = connection.take_events().any();
         if changed && slot.attachment == Attachment::Application {
             host.events.tcp(index);
         }
-        let connection = &slot.connection;
         let (state, wants_output) = (connection.state(), connection.wants_output());
         if slot.attachment == Attachment::Orphan {
             let progress = orphan_progress(connection, &self.host_state.config, host.pool);
@@ -396,6 +411,7 @@ impl TcpLayer {
     #[cold]
     fn end(&mut self, index: u32, host: &mut HostContext<'_>) {
         let slot = &mut self.slots[index];
+        let is_gone = slot.place.busy().is_some_and(Connection::is_gone);
         if slot.in_demux {
             slot.in_demux = false;
             let number = self.numbers.encode(Owner::Connection(index));
@@ -408,7 +424,7 @@ impl TcpLayer {
                 self.listeners.forget(index);
                 self.run(index, host, |connection, env| connection.close(env));
             }
-            Attachment::Orphan if slot.connection.is_gone() => self.free(index, host),
+            Attachment::Orphan if is_gone => self.free(index, host),
             Attachment::Orphan => {}
         }
     }
@@ -421,7 +437,8 @@ impl TcpLayer {
         if self.time_waits.is_off() || !self.slots[index].in_demux {
             return;
         }
-        let wait = self.slots[index].connection.time_wait(host.now);
+        let connection = self.residence.awake(index, &mut self.slots);
+        let wait = connection.time_wait(host.now);
         let Some(wait) = wait else {
             return;
         };
@@ -444,10 +461,14 @@ impl TcpLayer {
     /// Frees slot `index` with all its memory.
     #[cold]
     pub(crate) fn free(&mut self, index: u32, host: &mut HostContext<'_>) {
-        let slot = &mut self.slots[index];
         let host_state = &mut self.host_state;
-        slot.connection
-            .release(host.pool, &mut host_state.sent, &mut host_state.congestion);
+        self.residence.awake(index, &mut self.slots).release(
+            host.pool,
+            &mut host_state.sent,
+            &mut host_state.congestion,
+        );
+        self.residence.remove(index, &mut self.slots);
+        let slot = &self.slots[index];
         if slot.in_demux {
             let number = self.numbers.encode(Owner::Connection(index));
             self.demux.remove(slot.hash, number);
@@ -551,7 +572,8 @@ impl TcpLayer {
     /// row. RFC 9293 §3.8.3, RFC 1122 §3.3.1.4.
     fn note_negative_advice(&mut self, index: u32) {
         let slot = self.slots.at(index);
-        let doubts = slot.is_some_and(|slot| slot.connection.doubts_path(&self.host_state.config));
+        let connection = slot.and_then(|slot| slot.place.busy());
+        let doubts = connection.is_some_and(|it| it.doubts_path(&self.host_state.config));
         if doubts {
             self.negative_advice = slot.map(|slot| (slot.interface, slot.tuple.remote_ip));
         }

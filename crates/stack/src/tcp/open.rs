@@ -105,7 +105,7 @@ impl TcpLayer {
             interface,
             in_device: 0,
             in_demux: true,
-            connection,
+            place: self.residence.add(index, connection, &mut self.slots),
         };
         let Ok(key) = self.slots.insert(slot) else {
             unreachable!("room was checked");

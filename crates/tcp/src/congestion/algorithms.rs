@@ -15,7 +15,11 @@ pub mod cubic;
 pub mod hystart;
 pub mod newreno;
 
-use fullpipe_pool::knob_choice;
+use fullpipe_pool::{
+    knob_choice,
+    knobs::KnobType,
+    record::{Record, RecordReader, RecordWriter},
+};
 
 use super::control::{CongestionControl, CongestionStart};
 
@@ -40,6 +44,25 @@ macro_rules! algorithms {
         #[derive(Clone, Debug)]
         pub enum BuiltIn {
             $( $(#[doc = $doc])+ $(#[cfg($condition)])? $algorithm($state), )+
+        }
+
+        impl Record for BuiltIn {
+            fn pack(&self, to: &mut RecordWriter<'_>) {
+                match self {
+                    $( $(#[cfg($condition)])? Self::$algorithm(state) => {
+                        CongestionAlgorithm::$algorithm.pack(to);
+                        state.pack(to);
+                    } )+
+                }
+            }
+
+            fn unpack(from: &mut RecordReader<'_>) -> Self {
+                match CongestionAlgorithm::unpack(from) {
+                    $( $(#[cfg($condition)])? CongestionAlgorithm::$algorithm => {
+                        Self::$algorithm(Record::unpack(from))
+                    } )+
+                }
+            }
         }
 
         impl BuiltIn {
@@ -88,6 +111,16 @@ algorithms! {
     /// BBR: draft-ietf-ccwg-bbr.
     #[cfg(feature = "bbr")]
     Bbr = "bbr", bbr::Bbr;
+}
+
+impl Record for CongestionAlgorithm {
+    fn pack(&self, to: &mut RecordWriter<'_>) {
+        to.number(self.to_number());
+    }
+
+    fn unpack(from: &mut RecordReader<'_>) -> Self {
+        Self::from_number(from.number()).expect("a row of the table")
+    }
 }
 
 impl CongestionAlgorithm {

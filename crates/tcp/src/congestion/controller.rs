@@ -7,6 +7,11 @@
 //! algorithm that [controls recovery](CongestionControl::controls_recovery) lowers its
 //! window itself and receives every loss.
 
+use fullpipe_pool::{
+    record,
+    record::{Record, RecordReader, RecordWriter},
+};
+
 use core::{fmt, ops::Range};
 
 use super::{
@@ -47,6 +52,20 @@ enum Algorithm {
     Registered(RegisteredCongestion, Instance),
 }
 
+/// The record of a built-in algorithm. The state of another one is known only to its crate.
+impl Record for Algorithm {
+    fn pack(&self, to: &mut RecordWriter<'_>) {
+        match self {
+            Self::BuiltIn(built_in) => built_in.pack(to),
+            Self::Registered(..) => unreachable!("a registered algorithm has no record"),
+        }
+    }
+
+    fn unpack(from: &mut RecordReader<'_>) -> Self {
+        Self::BuiltIn(BuiltIn::unpack(from))
+    }
+}
+
 /// The congestion control of one connection. Call [`release`](Self::release) before dropping a
 /// controller, because the instance of a registered algorithm belongs to the host.
 pub struct Controller {
@@ -68,6 +87,16 @@ pub struct Controller {
     before_idle: u32,
 }
 
+record!(Controller {
+    algorithm,
+    loss_until,
+    mark_until,
+    responded_to_loss,
+    reduced_by,
+    reduced_before,
+    before_idle
+});
+
 /// Cause of a reduction of the congestion window and of `ssthresh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reduction {
@@ -81,6 +110,15 @@ enum Reduction {
     /// loss yet.
     RecentMark,
 }
+
+record!(
+    enum Reduction {
+        None,
+        Loss,
+        Mark,
+        RecentMark,
+    }
+);
 
 impl Controller {
     /// Starts the algorithm of `choice`.
@@ -158,6 +196,11 @@ impl Controller {
                 registry.give_back(id, instance);
             }
         }
+    }
+
+    /// Returns true if the algorithm is a built-in one, whose state can be packed into a record.
+    pub const fn has_record(&self) -> bool {
+        matches!(self.algorithm, Algorithm::BuiltIn(_))
     }
 
     /// Returns the limit to which time is charged while the congestion window is full: the limit

@@ -14,7 +14,7 @@
 //! Rule: each byte counts once, when it is SACKed or cumulatively acknowledged. This file
 //! keeps no ranges, smooths nothing and decides nothing.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::{Duration, Instant, record};
 
 /// Flag in [`Snapshot::in_flight`]: sent while the application limited the
 /// sender.
@@ -33,6 +33,14 @@ pub struct Snapshot {
     /// Bytes in flight, this range included, and the flag [`APP_LIMITED`].
     in_flight: u32,
 }
+
+record!(Snapshot {
+    delivered,
+    lost,
+    delivered_at_us,
+    first_sent_at_us,
+    in_flight
+});
 
 impl Snapshot {
     /// Returns the bytes in flight after the range left, the range included; below 2 GiB.
@@ -94,6 +102,12 @@ pub struct FastestSample {
     pub rtt_us: u32,
 }
 
+record!(FastestSample {
+    delivered,
+    interval_us,
+    rtt_us
+});
+
 impl FastestSample {
     /// Returns the rate in bytes per second.
     pub fn rate(&self) -> u64 {
@@ -146,6 +160,12 @@ struct Newest {
     rtt_us: Option<u32>,
 }
 
+record!(Newest {
+    sent_at,
+    snapshot,
+    rtt_us
+});
+
 /// The estimator of one connection.
 ///
 /// For each ACK, call [`on_delivered`](Self::on_delivered) for each range,
@@ -170,6 +190,20 @@ pub struct DeliveryRate {
     /// and its application-limited flag.
     latest: (u32, u32, bool),
 }
+
+record!(DeliveryRate {
+    delivered,
+    lost,
+    delivered_at,
+    first_sent_at,
+    app_limited_until,
+    next_round_delivered,
+    newly_acked,
+    newly_lost,
+    newest,
+    fastest,
+    latest
+});
 
 impl Default for DeliveryRate {
     fn default() -> Self {

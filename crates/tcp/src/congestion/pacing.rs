@@ -6,7 +6,7 @@
 //! once. In any interval the bytes sent are therefore at most rate × time, plus a
 //! quantum and a burst. Callers pass the rate.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::{Duration, Instant, record};
 
 /// Segments that may leave at once when nothing is in flight: RFC 6928's
 /// window, so that pacing does not delay a short response.
@@ -25,6 +25,8 @@ pub struct SegmentPacer {
     /// Bytes of the present burst that may still leave at once.
     burst: u32,
 }
+
+record!(SegmentPacer { release_at, burst });
 
 impl SegmentPacer {
     /// Creates a pacer that delays nothing.

@@ -7,11 +7,18 @@
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::fmt;
 
+use fullpipe_pool::{
+    record,
+    record::{Record, RecordReader, RecordWriter},
+};
+
 use super::{algorithms::CongestionAlgorithm, control::CongestionControl};
 
 /// An algorithm that was registered with one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisteredCongestion(u16);
+
+record!(RegisteredCongestion(number));
 
 /// The algorithm of a connection: a built-in or a registered one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +27,22 @@ pub enum CongestionChoice {
     BuiltIn(CongestionAlgorithm),
     /// An algorithm of another crate. Valid only for the host that registered it.
     Registered(RegisteredCongestion),
+}
+
+impl Record for CongestionChoice {
+    fn pack(&self, to: &mut RecordWriter<'_>) {
+        match self {
+            Self::BuiltIn(algorithm) => (true, *algorithm).pack(to),
+            Self::Registered(algorithm) => (false, *algorithm).pack(to),
+        }
+    }
+
+    fn unpack(from: &mut RecordReader<'_>) -> Self {
+        match bool::unpack(from) {
+            true => Self::BuiltIn(Record::unpack(from)),
+            false => Self::Registered(Record::unpack(from)),
+        }
+    }
 }
 
 impl From<CongestionAlgorithm> for CongestionChoice {

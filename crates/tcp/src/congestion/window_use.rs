@@ -6,6 +6,8 @@
 //! pacing and super-segments (segments that the device cuts) make the exact moment of a stop
 //! random. The caller decides which bound stopped the sender.
 
+use fullpipe_pool::record;
+
 /// Stops of one connection by its congestion window in the last two round trips.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowUse {
@@ -14,6 +16,12 @@ pub struct WindowUse {
     /// Bytes SACKed since the cumulative ACK last advanced.
     sacked: u32,
 }
+
+record!(WindowUse {
+    this_round,
+    last_round,
+    sacked
+});
 
 impl WindowUse {
     /// Creates a record without a stop.

@@ -3,7 +3,7 @@
 //! Rule: busy means the same as in `tcpi_busy_time` of Linux. The clock runs whichever limit the
 //! connection has, and takes eight bytes per connection.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::{Duration, Instant, record};
 
 /// Flag in [`BusyClock`] that is set while the clock runs.
 const RUNS: u64 = 1 << 63;
@@ -13,6 +13,8 @@ const RUNS: u64 = 1 << 63;
 /// times grow while the clock runs, so the difference is constant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BusyClock(u64);
+
+record!(BusyClock(value));
 
 impl BusyClock {
     /// Starts or stops the clock, unless it is in the state `busy` already.

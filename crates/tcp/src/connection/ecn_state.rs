@@ -3,6 +3,8 @@
 //! Rule: ECN is used only if both SYNs agree to it. `ecn` decides when to echo marks and
 //! when to respond.
 
+use fullpipe_pool::record;
+
 use fullpipe_wire::{Ecn, TcpFlags};
 
 use crate::{EcnMode, Segment, TcpConfig};
@@ -23,6 +25,13 @@ pub(super) struct EcnState {
     /// CWR is due: the window was reduced.
     pub(super) cwr: bool,
 }
+
+record!(EcnState {
+    requested,
+    sent_plain_syn,
+    echo,
+    cwr
+});
 
 impl EcnState {
     /// Returns true if `syn` requests ECN and `config` allows it. If the packet of the SYN is

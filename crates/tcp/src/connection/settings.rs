@@ -3,7 +3,10 @@
 //!
 //! Rule: applications see [`Tuning`]; this file only packs and unpacks it.
 
-use fullpipe_pool::Duration;
+use fullpipe_pool::{
+    Duration,
+    record::{Record, RecordReader, RecordWriter},
+};
 
 use super::Tuning;
 use crate::{TcpConfig, congestion::CongestionChoice, tuned::TunedSize};
@@ -53,7 +56,29 @@ pub(super) struct Settings {
     pub(super) reads_closed: bool,
 }
 
+/// Bits of the flags in [`Settings::numbers`].
+const FLAGS: [u32; 4] = [1, 2, 4, 8];
+
+/// Applications change few settings, so the others are usual numbers.
+impl Record for Settings {
+    fn pack(&self, to: &mut RecordWriter<'_>) {
+        self.congestion.pack(to);
+        for number in self.numbers() {
+            to.usual(number);
+        }
+    }
+
+    fn unpack(from: &mut RecordReader<'_>) -> Self {
+        let congestion = Record::unpack(from);
+        let numbers = core::array::from_fn(|_| from.usual());
+        Self::from_numbers(numbers, congestion)
+    }
+}
+
 impl Settings {
+    /// Length of [`numbers`](Self::numbers).
+    pub(super) const NUMBERS: usize = 16;
+
     /// Packs `tuning`, which the caller has checked. `congestion` replaces the algorithm that
     /// `tuning` names.
     pub(super) fn new(tuning: &Tuning, congestion: CongestionChoice) -> Self {
@@ -78,6 +103,75 @@ impl Settings {
             corked: tuning.corked,
             quick_ack: tuning.quick_ack,
             reads_closed: false,
+        }
+    }
+
+    /// Returns all settings but the congestion control.
+    pub(super) fn numbers(&self) -> [u32; Self::NUMBERS] {
+        let flags = [self.nagle, self.corked, self.quick_ack, self.reads_closed];
+        let flags = flags.iter().zip(FLAGS).filter(|(is_set, _)| **is_set);
+        [
+            self.send_buffer,
+            self.send_buffer_max,
+            self.receive_buffer,
+            self.receive_buffer_max,
+            self.send_low_water,
+            self.unsent_low_water,
+            self.receive_low_water,
+            self.unacknowledged,
+            self.out_of_order,
+            self.keepalive_time.0,
+            self.keepalive_interval.0,
+            self.user_timeout.0,
+            self.mss_max.into(),
+            self.keepalive_probes.into(),
+            self.syn_retries.into(),
+            flags.map(|(_, flag)| flag).sum(),
+        ]
+    }
+
+    /// Returns the settings of which [`numbers`](Self::numbers) returned these numbers.
+    fn from_numbers(numbers: [u32; Self::NUMBERS], congestion: CongestionChoice) -> Self {
+        let [
+            send_buffer,
+            send_buffer_max,
+            receive_buffer,
+            receive_buffer_max,
+            send_low_water,
+            unsent_low_water,
+            receive_low_water,
+            unacknowledged,
+            out_of_order,
+            keepalive_time,
+            keepalive_interval,
+            user_timeout,
+            mss_max,
+            keepalive_probes,
+            syn_retries,
+            flags,
+        ] = numbers;
+        let [nagle, corked, quick_ack, reads_closed] = FLAGS.map(|flag| flags & flag != 0);
+        Self {
+            send_buffer,
+            send_buffer_max,
+            receive_buffer,
+            receive_buffer_max,
+            send_low_water,
+            unsent_low_water,
+            receive_low_water,
+            unacknowledged,
+            out_of_order,
+            keepalive_time: Millis(keepalive_time),
+            keepalive_interval: Millis(keepalive_interval),
+            user_timeout: Millis(user_timeout),
+            congestion,
+            mss_max: mss_max as u16,
+            keepalive_probes: keepalive_probes as u8,
+            syn_retries: syn_retries as u8,
+            nagle,
+            corked,
+            quick_ack,
+            reads_closed,
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Rule: this file has only values; `user` acts on them.
 
-use fullpipe_pool::{Duration, knobs::KnobTable};
+use fullpipe_pool::{Duration, knobs::KnobTable, record};
 
 use crate::{
     CloseReason, SettingError, TcpConfig,
@@ -340,6 +340,13 @@ pub struct Events {
     /// The connection has ended.
     pub closed: bool,
 }
+
+record!(Events {
+    connected,
+    readable,
+    writable,
+    closed
+});
 
 impl Events {
     /// Returns true if anything has changed.

@@ -3,6 +3,8 @@
 //! Rule: a pair of state and event that is not in the table is an error. LISTEN
 //! is missing: listeners are in crate `fullpipe`.
 
+use fullpipe_pool::record;
+
 use TcpState::{
     CloseWait, Closed, Closing, Established, FinWait1, FinWait2, LastAck, SynReceived, SynSent,
     TimeWait,
@@ -35,6 +37,21 @@ pub enum TcpState {
     /// No connection.
     Closed,
 }
+
+record!(
+    enum TcpState {
+        SynSent,
+        SynReceived,
+        Established,
+        FinWait1,
+        FinWait2,
+        CloseWait,
+        Closing,
+        LastAck,
+        TimeWait,
+        Closed,
+    }
+);
 
 /// Event that moves a connection from one state to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

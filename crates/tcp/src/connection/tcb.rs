@@ -4,7 +4,7 @@
 //! Rule: this file has the fields of [`Connection`], its state changes and the methods
 //! that several files need. Each other file of this folder adds the methods of one topic.
 
-use fullpipe_pool::{Duration, Instant, Pool};
+use fullpipe_pool::{Duration, Instant, Pool, record};
 use fullpipe_wire::SackBlocks;
 
 use super::{
@@ -93,6 +93,16 @@ pub(super) struct Pending {
     pub(super) deferred_enough: bool,
 }
 
+record!(Pending {
+    reset,
+    syn,
+    probe,
+    tail_probe,
+    keepalive,
+    override_sws,
+    deferred_enough
+});
+
 impl Pending {
     /// Returns true if a segment is due.
     pub(super) const fn is_any(&self) -> bool {
@@ -169,6 +179,47 @@ pub struct Connection {
     pub(super) totals: Totals,
 }
 
+record!(Connection {
+    state,
+    send,
+    receive,
+    recovery,
+    rtt,
+    congestion,
+    rate,
+    pacer,
+    window_use,
+    small_queue,
+    pairs,
+    offer,
+    agreed,
+    timestamps,
+    timers,
+    settings,
+    send_size,
+    receive_size,
+    limit,
+    receive_limit,
+    ecn,
+    pending,
+    events,
+    close_reason,
+    born,
+    last_received_at,
+    last_sent_at,
+    progress_at,
+    challenge_after,
+    path,
+    effective_mss,
+    unanswered,
+    probes,
+    orphan,
+    ack_is_overdue,
+    busy,
+    wants_output,
+    totals
+});
+
 /// Payload and segments moved over the connection's lifetime.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
@@ -183,6 +234,19 @@ pub(crate) struct Totals {
     pub timeouts: u32,
     pub zero_window_probes: u32,
 }
+
+record!(Totals {
+    bytes_sent,
+    bytes_retransmitted,
+    bytes_acked,
+    bytes_received,
+    segments_sent,
+    segments_retransmitted,
+    full_sized_sent,
+    fast_recoveries,
+    timeouts,
+    zero_window_probes
+});
 
 impl Connection {
     /// Returns the state of the connection.

@@ -3,11 +3,24 @@
 //! Rule: a timer is only a deadline; its owner decides what happens when it passes. A
 //! connection has one entry in its host's timer wheel, for its first deadline.
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{
+    Instant, record,
+    record::{Record, RecordReader, RecordWriter},
+};
 
 /// A point in time, or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline(Instant);
+
+impl Record for Deadline {
+    fn pack(&self, to: &mut RecordWriter<'_>) {
+        self.get().pack(to);
+    }
+
+    fn unpack(from: &mut RecordReader<'_>) -> Self {
+        Option::unpack(from).map_or(Self::NEVER, Self)
+    }
+}
 
 impl Deadline {
     /// Not set.
@@ -51,7 +64,7 @@ impl Deadline {
 }
 
 /// Timers of a connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timers {
     /// SYN, payload or FIN is unacknowledged: retransmit. RFC 6298.
     pub retransmit: Deadline,
@@ -77,6 +90,19 @@ pub struct Timers {
     pub linger: Deadline,
 }
 
+record!(Timers {
+    retransmit,
+    tail,
+    reordering,
+    pacing,
+    deferral,
+    persist,
+    ack,
+    cork,
+    keepalive,
+    linger
+});
+
 impl Timers {
     /// No timer is set.
     pub const NONE: Self = Self {
@@ -91,6 +117,16 @@ impl Timers {
         keepalive: Deadline::NEVER,
         linger: Deadline::NEVER,
     };
+
+    /// Returns true if no timer is set, except the two that run for a long time.
+    pub fn are_at_rest(&self) -> bool {
+        let long = Self {
+            keepalive: self.keepalive,
+            linger: self.linger,
+            ..Self::NONE
+        };
+        *self == long
+    }
 
     /// Returns the first deadline.
     pub fn next(&self) -> Option<Instant> {

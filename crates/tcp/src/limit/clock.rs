@@ -2,7 +2,10 @@
 //!
 //! Rule: one reason applies at a time, so the times add up to the clock's age.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::{
+    Duration, Instant,
+    record::{Record, RecordReader, RecordWriter},
+};
 
 use super::Reason;
 
@@ -14,6 +17,30 @@ pub struct Clock<R: Reason, const N: usize> {
     since: Instant,
     time: [Duration; N],
     bytes: [u64; N],
+}
+
+impl<R: Reason + Record, const N: usize> Record for Clock<R, N> {
+    fn pack(&self, to: &mut RecordWriter<'_>) {
+        let Self {
+            current,
+            since,
+            time,
+            bytes,
+        } = self;
+        current.pack(to);
+        since.pack(to);
+        time.pack(to);
+        bytes.pack(to);
+    }
+
+    fn unpack(from: &mut RecordReader<'_>) -> Self {
+        Self {
+            current: R::unpack(from),
+            since: Instant::unpack(from),
+            time: Record::unpack(from),
+            bytes: Record::unpack(from),
+        }
+    }
 }
 
 impl<R: Reason, const N: usize> Clock<R, N> {

@@ -2,7 +2,10 @@
 //!
 //! Rule: this file has the interface of `clock.rs`, but each time and each number of bytes is 0.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::{
+    Duration, Instant,
+    record::{Record, RecordReader, RecordWriter},
+};
 
 use super::Reason;
 
@@ -10,6 +13,18 @@ use super::Reason;
 #[derive(Clone, Debug)]
 pub struct Clock<R: Reason, const N: usize> {
     current: R,
+}
+
+impl<R: Reason + Record, const N: usize> Record for Clock<R, N> {
+    fn pack(&self, to: &mut RecordWriter<'_>) {
+        self.current.pack(to);
+    }
+
+    fn unpack(from: &mut RecordReader<'_>) -> Self {
+        Self {
+            current: R::unpack(from),
+        }
+    }
 }
 
 impl<R: Reason, const N: usize> Clock<R, N> {

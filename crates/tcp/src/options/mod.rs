@@ -3,6 +3,8 @@
 //! Rule: an option is used only if both SYNs carried it, and never changes
 //! afterwards. The wire format of options is in `fullpipe_wire`.
 
+use fullpipe_pool::record;
+
 mod timestamps;
 
 pub use timestamps::TimestampClock;
@@ -30,6 +32,13 @@ pub struct Offer {
     /// Timestamps are offered.
     pub timestamps: bool,
 }
+
+record!(Offer {
+    mss,
+    window_scale,
+    sack,
+    timestamps
+});
 
 impl Offer {
     /// Creates the offer of `config` for a path that carries `mss_limit` bytes of payload in a
@@ -67,6 +76,16 @@ pub struct Agreed {
     /// options. RFC 3168 §6.1.1.
     pub ecn: bool,
 }
+
+record!(Agreed {
+    peer_mss,
+    scaling,
+    snd_wscale,
+    rcv_wscale,
+    sack,
+    timestamps,
+    ecn
+});
 
 impl Agreed {
     /// Combines this side's `offer` with the options of the peer's SYN. The caller sets

@@ -4,7 +4,7 @@
 //! Rule: the clock ticks once a millisecond and starts at an arbitrary value; only
 //! differences have a meaning. Timestamps are compared like sequence numbers.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::{Duration, Instant, record};
 use fullpipe_wire::Timestamps;
 
 use crate::SeqNum;
@@ -22,6 +22,12 @@ pub struct TimestampClock {
     ts_recent: u32,
     ts_recent_at: Instant,
 }
+
+record!(TimestampClock {
+    offset,
+    ts_recent,
+    ts_recent_at
+});
 
 impl TimestampClock {
     /// Creates a clock that starts at `offset`; the peer's SYN carried

@@ -6,6 +6,8 @@
 //! when less than a full segment of the advertised window is left, or when half of that window is
 //! unacknowledged. The timer is in `connection`.
 
+use fullpipe_pool::record;
+
 /// ACKs owed to the peer.
 #[derive(Clone, Debug)]
 pub struct AckPolicy {
@@ -19,6 +21,13 @@ pub struct AckPolicy {
     /// SACK counts duplicate ACKs. RFC 5681 §4.2.
     duplicates: u8,
 }
+
+record!(AckPolicy {
+    pending,
+    quick,
+    now,
+    duplicates
+});
 
 /// Time at which an ACK leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

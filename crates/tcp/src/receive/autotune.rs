@@ -13,7 +13,7 @@
 //! shorter. The length of the next round is therefore the shortest echo age of this round, but at
 //! most twice the length of this round.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::{Duration, Instant, record};
 
 /// Segments added to the size that the rate needs, so that a small window can grow.
 const SPARE_SEGMENTS: u32 = 16;
@@ -32,6 +32,14 @@ pub struct RightSizing {
     /// Shortest age of an echoed timestamp in this round.
     shortest: Option<Duration>,
 }
+
+record!(RightSizing {
+    since,
+    read,
+    read_before,
+    length,
+    shortest
+});
 
 impl RightSizing {
     /// Processes payload with an echoed timestamp of age `echo_age`.

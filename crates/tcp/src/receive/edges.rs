@@ -4,7 +4,7 @@
 //! earlier. If the payload passes the right edge of that window, the window limits the peer.
 //! `window` and `autotune` decide the size of the window.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::{Duration, Instant, record};
 
 use crate::SeqNum;
 
@@ -18,6 +18,13 @@ pub struct PastEdges {
     /// `last_round` was advertised at least a round trip ago.
     known: bool,
 }
+
+record!(PastEdges {
+    since,
+    this_round,
+    last_round,
+    known
+});
 
 impl PastEdges {
     /// Creates the state before any payload; `next` is the first sequence number

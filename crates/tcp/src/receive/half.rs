@@ -6,7 +6,7 @@
 
 use core::ops::Range;
 
-use fullpipe_pool::{Holder, Instant, Pool, Ranges, Stream};
+use fullpipe_pool::{Holder, Instant, Pool, Ranges, Stream, record};
 
 use super::{ack_policy::AckPolicy, autotune::RightSizing, edges::PastEdges, recent::RecentRanges};
 use crate::{
@@ -67,6 +67,31 @@ pub struct ReceiveHalf {
     /// The window is smaller than the buffer because memory could not back it.
     pub short_of_memory: bool,
 }
+
+record!(ReceiveHalf {
+    stream,
+    ranges,
+    out_of_order,
+    irs,
+    rcv_nxt,
+    rcv_adv,
+    last_ack_sent,
+    fin,
+    fin_received,
+    recent,
+    duplicate,
+    rcv_up,
+    rcv_mss,
+    frame,
+    ack,
+    edges,
+    sizing,
+    arrived,
+    burst,
+    was_large,
+    advertised_zero,
+    short_of_memory
+});
 
 impl ReceiveHalf {
     /// Creates the half before anything was received; `irs` is the sequence

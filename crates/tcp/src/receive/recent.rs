@@ -3,6 +3,8 @@
 //! Rule: each entry is exactly one range of the reassembly queue; the newest comes first, so an ACK
 //! needs no search. `reassembly.rs` has the queue with all ranges.
 
+use fullpipe_pool::record;
+
 use core::ops::Range;
 
 use fullpipe_wire::SackBlocks;
@@ -15,6 +17,8 @@ const UNUSED: (SeqNum, SeqNum) = (SeqNum(0), SeqNum(0));
 /// At most four ranges of sequence numbers, the most recently changed first. RFC 2018 §4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecentRanges([(SeqNum, SeqNum); SackBlocks::CAPACITY]);
+
+record!(RecentRanges(value));
 
 impl RecentRanges {
     /// No range.

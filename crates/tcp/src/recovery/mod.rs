@@ -23,7 +23,10 @@ pub use undo::UndoDetector;
 
 use core::ops::Range;
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{
+    Instant, record,
+    record::{Record, RecordReader, RecordWriter},
+};
 use fullpipe_wire::SackBlock;
 
 use crate::{
@@ -49,6 +52,14 @@ pub enum RecoveryPhase {
     Timeout,
 }
 
+record!(
+    enum RecoveryPhase {
+        Open,
+        Fast,
+        Timeout,
+    }
+);
+
 /// State of F-RTO, which detects a spurious timeout. RFC 5682 §2.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frto {
@@ -63,6 +74,24 @@ enum Frto {
 
 /// Number of new segments in step 2b.
 const NEW_SEGMENTS: u8 = 2;
+
+impl Record for Frto {
+    fn pack(&self, to: &mut RecordWriter<'_>) {
+        to.number(match *self {
+            Self::Inactive => 0,
+            Self::AwaitsFirstAck => 1,
+            Self::SendsNewData(left) => 2 + u64::from(left),
+        });
+    }
+
+    fn unpack(from: &mut RecordReader<'_>) -> Self {
+        match from.number() {
+            0 => Self::Inactive,
+            1 => Self::AwaitsFirstAck,
+            left => Self::SendsNewData((left - 2) as u8),
+        }
+    }
+}
 
 impl Frto {
     /// Returns the state after an ACK in [`RecoveryPhase::Timeout`].
@@ -110,6 +139,22 @@ pub struct Recovery {
     /// The path MTU probe in flight.
     mtu_probe: Option<Range<SeqNum>>,
 }
+
+record!(Recovery {
+    phase,
+    recover,
+    board,
+    rack,
+    tail,
+    prr,
+    undo,
+    frto,
+    window,
+    timeouts,
+    duplicates,
+    has_ignored_reports,
+    mtu_probe
+});
 
 /// Inputs from one ACK.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,8 @@
 //! Rule: bytes leave in proportion to the bytes delivered, so that the window reaches
 //! `ssthresh` exactly at the end of the recovery, without a pause and without a burst.
 
+use fullpipe_pool::record;
+
 /// State of one recovery, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prr {
@@ -14,6 +16,12 @@ pub struct Prr {
     /// Bytes sent since the recovery began.
     out: u32,
 }
+
+record!(Prr {
+    recover_fs,
+    delivered,
+    out
+});
 
 /// Inputs from one ACK, in bytes.
 #[derive(Clone, Copy, Debug)]

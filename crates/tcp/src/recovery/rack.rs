@@ -7,7 +7,7 @@
 //! a round trip. The window never exceeds the smoothed round-trip time. This file marks losses;
 //! other files decide what to retransmit and when.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::{Duration, Instant, record};
 
 use super::sent::{Scoreboard, Sent, SentArena};
 use crate::SeqNum;
@@ -36,6 +36,17 @@ pub struct Rack {
     /// acknowledged.
     dsack_round: Option<SeqNum>,
 }
+
+record!(Rack {
+    sent_at,
+    end,
+    rtt,
+    fack,
+    reordering_seen,
+    quarters,
+    persist,
+    dsack_round
+});
 
 /// Segment size and round-trip times, on which the reordering window depends.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! Rule: backoff applies to the timeout, not to the estimate: a new sample ends the
 //! backoff. The caller decides which segments may be timed (Karn's algorithm).
 
-use fullpipe_pool::Duration;
+use fullpipe_pool::{Duration, record};
 
 use crate::TcpConfig;
 
@@ -24,6 +24,14 @@ pub struct Rtt {
     rto_us: u32,
     backoff: u8,
 }
+
+record!(Rtt {
+    srtt_eighths,
+    rttvar_quarters,
+    min_rtt_us,
+    rto_us,
+    backoff
+});
 
 impl Rtt {
     /// Creates an estimate without samples.

@@ -21,6 +21,7 @@ use core::ops::Range;
 
 use fullpipe_pool::{
     Instant,
+    record::{Record, RecordReader, RecordWriter},
     splay::{NONE, SplayNodes},
 };
 
@@ -37,7 +38,7 @@ const GAPS: u32 = 256;
 
 /// The scoreboard of one connection. [`clear`](Self::clear) must be called before a scoreboard is
 /// dropped.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Scoreboard {
     head: u32,
     tail: u32,
@@ -56,6 +57,20 @@ pub struct Scoreboard {
     lists: [StatusList; 3],
 }
 
+/// The record of an empty scoreboard, which takes no bit. A scoreboard with ranges has no record.
+impl Record for Scoreboard {
+    fn pack(&self, _: &mut RecordWriter<'_>) {
+        debug_assert!(
+            *self == Self::new(),
+            "a scoreboard with ranges has no record"
+        );
+    }
+
+    fn unpack(_: &mut RecordReader<'_>) -> Self {
+        Self::new()
+    }
+}
+
 impl Scoreboard {
     /// Creates an empty scoreboard.
     pub const fn new() -> Self {
@@ -71,6 +86,11 @@ impl Scoreboard {
             count: 0,
             lists: [StatusList::EMPTY; 3],
         }
+    }
+
+    /// Returns true if no range is outstanding.
+    pub const fn is_empty(&self) -> bool {
+        self.head == NONE
     }
 
     /// Returns the sequence numbers in flight: the pipe of RFC 6675.

@@ -6,7 +6,7 @@
 //! when the probe leaves. The probe is new payload if there is any, otherwise the last
 //! segment.
 
-use fullpipe_pool::Duration;
+use fullpipe_pool::{Duration, record};
 
 use crate::SeqNum;
 
@@ -19,6 +19,8 @@ pub struct TailLoss {
     probe: Option<Probe>,
 }
 
+record!(TailLoss { probe });
+
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     /// `snd_nxt` after the probe left.
@@ -26,6 +28,11 @@ struct Probe {
     /// The probe was a retransmission of the last segment.
     is_retransmission: bool,
 }
+
+record!(Probe {
+    end,
+    is_retransmission
+});
 
 /// Conclusion about the probe from an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@
 //! that a segment that was not retransmitted arrived after the timeout. The caller restores the
 //! state.
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{Instant, record};
 
 use crate::SeqNum;
 
@@ -40,6 +40,15 @@ pub struct UndoDetector {
     /// beginning, late originals prove nothing. RFC 5682 §3.1.
     is_timeout: bool,
 }
+
+record!(UndoDetector {
+    undo_marker,
+    has_retransmitted,
+    first_retransmission,
+    undo_retrans,
+    known_spurious,
+    is_timeout
+});
 
 impl UndoDetector {
     /// State without a recovery.

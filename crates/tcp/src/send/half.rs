@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-use fullpipe_pool::{Holder, Pool, Stream};
+use fullpipe_pool::{Holder, Pool, Stream, record};
 
 use super::{push::PushMarks, sizing::WriteBuffers};
 use crate::{
@@ -23,6 +23,8 @@ pub struct BlockedWrite {
     /// The application was notified of room and has not written since.
     pub woken: bool,
 }
+
+record!(BlockedWrite { wanted, by, woken });
 
 /// Send sequence variables and send buffer. RFC 9293 §3.3.1.
 #[derive(Debug)]
@@ -59,6 +61,23 @@ pub struct SendHalf {
     /// Bytes that PSH marks.
     pub push: PushMarks,
 }
+
+record!(SendHalf {
+    stream,
+    first,
+    iss,
+    snd_una,
+    snd_nxt,
+    snd_wnd,
+    max_snd_wnd,
+    snd_wl1,
+    snd_wl2,
+    snd_up,
+    fin_queued,
+    blocked,
+    buffers,
+    push
+});
 
 impl SendHalf {
     /// Creates the half before SYN was sent.

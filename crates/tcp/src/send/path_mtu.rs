@@ -9,7 +9,7 @@
 //!
 //! A size counts the payload and the TCP options of a packet, but not its other headers.
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{Instant, record};
 
 use crate::{MtuProbing, SeqNum, TcpConfig};
 
@@ -46,6 +46,12 @@ pub struct PacketTooBig {
     pub seq: SeqNum,
 }
 
+record!(PacketTooBig {
+    size,
+    fragment,
+    seq
+});
+
 /// Payload in flight whose acknowledgment proves a segment size.
 #[derive(Clone, Copy, Debug)]
 struct SizedRange {
@@ -53,6 +59,8 @@ struct SizedRange {
     end: SeqNum,
     size: u16,
 }
+
+record!(SizedRange { start, end, size });
 
 /// State of the search on one path.
 #[derive(Clone, Debug)]
@@ -81,6 +89,20 @@ pub struct PathMtu {
     evidence: Option<SizedRange>,
     probe: Option<SizedRange>,
 }
+
+record!(PathMtu {
+    link,
+    limit,
+    proven,
+    too_large,
+    doubted,
+    fragments,
+    searching,
+    retry_at,
+    losses,
+    evidence,
+    probe
+});
 
 impl PathMtu {
     /// Creates a path whose first link carries `link`.

@@ -2,6 +2,8 @@
 //!
 //! Rule: the interface is that of `path_mtu.rs`, and the size never changes.
 
+use fullpipe_pool::record;
+
 use crate::{SeqNum, TcpConfig};
 
 /// A packet-too-big message: a router dropped the segment with `seq`.
@@ -18,6 +20,8 @@ pub struct PacketTooBig {
 /// The size that the first link carries.
 #[derive(Clone, Debug)]
 pub struct PathMtu(u16);
+
+record!(PathMtu(value));
 
 impl PathMtu {
     /// Creates a path whose first link carries `link`.

@@ -4,6 +4,8 @@
 //! merged: among the writes whose ends are unsent, only the first and the last are
 //! remembered.
 
+use fullpipe_pool::record;
+
 use crate::{PushPolicy, SeqNum};
 
 /// Marks of a connection, each the sequence number after the marked byte.
@@ -14,6 +16,8 @@ pub struct PushMarks {
     /// End of the last new segment that carried PSH.
     pushed: SeqNum,
 }
+
+record!(PushMarks { write_end, pushed });
 
 impl PushMarks {
     /// Creates the marks before anything was written.

@@ -5,6 +5,8 @@
 //! frame leaves; sizing by that rate exists only for comparison. `segmentize` decides when a frame
 //! leaves.
 
+use fullpipe_pool::record;
+
 use crate::congestion::SegmentPacer;
 
 /// Number of runs (buffers of the same size) that are stored. Further changes of size are ignored
@@ -32,12 +34,16 @@ struct Run {
     size: u32,
 }
 
+record!(Run { start, size });
+
 /// Boundaries of the buffers whose size was chosen at the write. A frame takes one buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteBuffers {
     runs: [Run; MOST_RUNS],
     used: u8,
 }
+
+record!(WriteBuffers { runs, used });
 
 impl WriteBuffers {
     /// Creates an empty list.
@@ -91,6 +97,8 @@ pub struct SmallQueue {
     held: u32,
     most: u32,
 }
+
+record!(SmallQueue { held, most });
 
 impl SmallQueue {
     /// Creates an empty backlog.

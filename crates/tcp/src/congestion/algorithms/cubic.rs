@@ -13,7 +13,7 @@
 //! window did not limit the sender (§4.2, §5.8). HyStart++ ends slow start, and PRR lowers
 //! the window gradually.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::{Duration, Instant, record};
 
 use super::hystart::{CSS_GROWTH_DIVISOR, HyStart, SlowStartPhase};
 use crate::congestion::control::{
@@ -53,6 +53,18 @@ struct Curve {
     w_est_rest: u64,
 }
 
+record!(Curve {
+    cwnd,
+    ssthresh,
+    w_max,
+    cwnd_prior,
+    w_est,
+    k_ms,
+    epoch_start,
+    cwnd_rest,
+    w_est_rest
+});
+
 /// The state of CUBIC.
 #[derive(Clone, Debug)]
 pub struct Cubic {
@@ -64,6 +76,14 @@ pub struct Cubic {
     paced: bool,
     last_ack_at: Instant,
 }
+
+record!(Cubic {
+    curve,
+    before,
+    hystart,
+    paced,
+    last_ack_at
+});
 
 impl Cubic {
     /// Starts with the window and the threshold of `start`.

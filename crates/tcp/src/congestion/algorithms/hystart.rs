@@ -6,6 +6,8 @@
 //! otherwise slow start ends after five rounds of CSS. HyStart++ applies only to the first slow
 //! start of a connection. The congestion control that uses HyStart++ sets the window.
 
+use fullpipe_pool::record;
+
 /// MIN_RTT_THRESH and MAX_RTT_THRESH: smallest and largest significant growth
 /// of the round-trip time, in microseconds.
 const RTT_THRESH_US: (u32, u32) = (4_000, 16_000);
@@ -44,6 +46,14 @@ pub struct HyStart {
     rtt_sample_count: u8,
     css_rounds: u8,
 }
+
+record!(HyStart {
+    last_round_min_rtt_us,
+    current_round_min_rtt_us,
+    css_baseline_min_rtt_us,
+    rtt_sample_count,
+    css_rounds
+});
 
 impl Default for HyStart {
     fn default() -> Self {

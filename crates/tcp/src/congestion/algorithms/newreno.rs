@@ -9,6 +9,8 @@
 //! no such limit, because pacing spreads the segments that a stretched ACK releases. PRR sets the
 //! window during fast recovery.
 
+use fullpipe_pool::record;
+
 use crate::congestion::control::{AckSample, CongestionControl, CongestionEvent, CongestionStart};
 
 /// Share of the window kept after a mark, in percent. RFC 8511 §3.1.
@@ -28,6 +30,8 @@ struct Before {
     ssthresh: u32,
 }
 
+record!(Before { cwnd, ssthresh });
+
 /// The state of NewReno, in bytes.
 #[derive(Clone, Debug)]
 pub struct NewReno {
@@ -38,6 +42,14 @@ pub struct NewReno {
     paced: bool,
     before: Option<Before>,
 }
+
+record!(NewReno {
+    cwnd,
+    ssthresh,
+    bytes_acked,
+    paced,
+    before
+});
 
 impl NewReno {
     /// Starts with the window and the threshold of `start`.

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// The ranges of one status.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StatusList {
     /// The range that left first, or has the lowest sequence number.
     pub first: u32,

@@ -5,7 +5,7 @@
 //! maximum over two probing cycles, the round-trip time the minimum over ten seconds,
 //! the aggregation the maximum over ten round trips.
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{Instant, record};
 
 use crate::congestion::control::AckSample;
 
@@ -39,6 +39,20 @@ pub struct Model {
     extra_acked_interval_start: Instant,
     extra_acked_delivered: u64,
 }
+
+record!(Model {
+    max_bw,
+    bw,
+    min_rtt_us,
+    min_rtt_stamp,
+    round_count,
+    next_round_delivered,
+    round_start,
+    extra_acked,
+    extra_acked_rounds,
+    extra_acked_interval_start,
+    extra_acked_delivered
+});
 
 impl Model {
     pub const fn new() -> Self {

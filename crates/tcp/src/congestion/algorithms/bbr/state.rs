@@ -3,7 +3,7 @@
 //! Rule: a method in this file changes only its own part. The files beside this one have
 //! the draft's functions, which change several parts; `model` has the filters.
 
-use fullpipe_pool::{Instant, Rng};
+use fullpipe_pool::{Instant, Rng, record};
 
 use super::model::{INFINITE, Model};
 use crate::congestion::{control::AckSample, delivery_rate::LostRange};
@@ -34,6 +34,18 @@ pub enum BbrState {
     /// Sends little, to measure the round trip without a queue.
     ProbeRtt,
 }
+
+record!(
+    enum BbrState {
+        Startup,
+        Drain,
+        ProbeBwDown,
+        ProbeBwCruise,
+        ProbeBwRefill,
+        ProbeBwUp,
+        ProbeRtt,
+    }
+);
 
 impl BbrState {
     /// Returns pacing gain and window gain in percent. §5.6.1.
@@ -91,6 +103,26 @@ pub struct Bbr {
     pub(super) undo: SavedBounds,
 }
 
+record!(Bbr {
+    state,
+    ack_phase,
+    has_seen_rtt,
+    in_recovery,
+    idle_restart,
+    cwnd,
+    prior_cwnd,
+    initial_cwnd,
+    mss,
+    srtt_us,
+    pacing_rate,
+    model,
+    full_pipe,
+    cycle,
+    probe_rtt,
+    bounds,
+    undo
+});
+
 /// Bounds on rate and bytes in flight, and the signals from which they follow.
 #[derive(Clone, Debug)]
 pub struct Bounds {
@@ -114,6 +146,20 @@ pub struct Bounds {
     /// Ranges lost in the round trip.
     pub loss_events_in_round: u8,
 }
+
+record!(Bounds {
+    loss_threshold,
+    inflight_longterm,
+    inflight_shortterm,
+    bw_shortterm,
+    bw_latest,
+    inflight_latest,
+    loss_round_delivered,
+    loss_round_start,
+    is_loss_in_round,
+    is_loss_high,
+    loss_events_in_round
+});
 
 impl Bounds {
     pub const fn new(loss_threshold: u32) -> Self {
@@ -204,6 +250,14 @@ pub struct SavedBounds {
     pub(super) inflight_longterm: u32,
 }
 
+record!(SavedBounds {
+    is_saved,
+    state,
+    bw_shortterm,
+    inflight_shortterm,
+    inflight_longterm
+});
+
 /// BBR.ack_phase: the phase of the cycle in which the ranges that are acknowledged now
 /// were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,6 +273,16 @@ pub enum AckPhase {
     /// UP is over; the ranges acknowledged now were sent in UP.
     ProbeStopping,
 }
+
+record!(
+    enum AckPhase {
+        Init,
+        Refilling,
+        ProbeStarting,
+        ProbeFeedback,
+        ProbeStopping,
+    }
+);
 
 /// State of the cycle.
 #[derive(Clone, Debug)]
@@ -243,6 +307,20 @@ pub struct Cycle {
     /// The last UP stopped early because the UP before it had lost too much.
     pub(super) prev_probe_precautionary: bool,
 }
+
+record!(Cycle {
+    seed,
+    draws,
+    stamp,
+    probe_wait_us,
+    rounds_since_probe_up,
+    probe_up_rounds,
+    probe_up_acked,
+    probe_up_acked_per_inc,
+    is_probe_sample,
+    prev_probe_too_high,
+    prev_probe_precautionary
+});
 
 impl Cycle {
     pub const fn new(seed: u32) -> Self {
@@ -292,6 +370,15 @@ pub struct ProbeRtt {
     pub(super) starved_until: u64,
 }
 
+record!(ProbeRtt {
+    min_delay_us,
+    min_stamp,
+    expired,
+    done_stamp,
+    round_done,
+    starved_until
+});
+
 impl ProbeRtt {
     pub const fn new() -> Self {
         Self {
@@ -317,6 +404,14 @@ pub struct FullPipe {
     pub reached: bool,
     pub(super) drain_start_round: u32,
 }
+
+record!(FullPipe {
+    bw,
+    count,
+    now,
+    reached,
+    drain_start_round
+});
 
 impl FullPipe {
     /// ResetFullBW, with a new baseline. §5.3.1.2.
