@@ -271,7 +271,7 @@ impl Step {
 }
 
 /// Features of the stack that take code away when they are off.
-const FEATURES: [&str; 10] = [
+const FEATURES: [&str; 11] = [
     "bbr",
     "cookies",
     "cubic",
