@@ -153,7 +153,7 @@ fn packet(body: &[u8], is_by_link: bool) -> Option<AtHost> {
     let ([source, destination], body) = match ethernet.ether_type {
         EtherType::Ipv4 => ipv4(packet),
         EtherType::Ipv6 => ipv6(packet),
-        _ => None,
+        EtherType::Arp | EtherType::Other(_) => None,
     }?;
     let (tcp, payload) = TcpHeader::parse(body).ok()?;
     let source = SocketAddr::new(source, tcp.src_port);
