@@ -594,7 +594,7 @@ impl Waits {
 
     /// Assigns a cause to each piece of the wait that `sent` ends.
     fn end_wait(&mut self, sent: &SegmentSent, repair: Option<Repair>) {
-        let pieces = std::mem::take(&mut self.pieces);
+        let mut pieces = std::mem::take(&mut self.pieces);
         let at = self.now;
         let is_timer = matches!(repair, Some(Repair::Timeout | Repair::TailProbe))
             || self.is_probe_of_new_data(at);
@@ -660,6 +660,9 @@ impl Waits {
             });
             from = piece.until;
         }
+        // Keep the memory of the pieces for the next wait.
+        pieces.clear();
+        self.pieces = pieces;
     }
 
     /// The cause of a piece that began at `from`. The state at that time allowed more to be sent,

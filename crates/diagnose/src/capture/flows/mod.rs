@@ -14,6 +14,7 @@
 //!   the oldest last segment of all closed connections, or of all open ones if none is closed;
 //! - when the capture ends.
 
+mod hash;
 mod recency;
 
 use std::collections::HashMap;
@@ -24,6 +25,7 @@ use super::{
     icmp::Unreachable,
     segment::{Analysis, FlowKey, Segment},
 };
+use hash::Keyed;
 use recency::Recency;
 
 /// Bounds of a [`FlowTable`].
@@ -202,7 +204,7 @@ impl<A: Analysis> Flow<A> {
 pub struct FlowTable<A, N> {
     limits: FlowLimits,
     new_analysis: N,
-    places: HashMap<FlowKey, u32>,
+    places: HashMap<FlowKey, u32, Keyed>,
     flows: Vec<Option<Flow<A>>>,
     free: Vec<u32>,
     /// Open connections in the order of their last segments.
@@ -226,7 +228,7 @@ impl<A: Analysis, N: FnMut(&FlowKey) -> A> FlowTable<A, N> {
         Self {
             limits,
             new_analysis,
-            places: HashMap::new(),
+            places: HashMap::with_hasher(Keyed::new()),
             flows: Vec::new(),
             free: Vec::new(),
             open: Recency::new(),
