@@ -1,7 +1,7 @@
-//! Tests of claims in `README.md` that no other test checks, and of the commands that `README.md`
-//! recommends.
+//! Tests of claims in `README.md` and `docs/kernel.md` that no other test checks, and of the
+//! commands that `README.md` recommends.
 //!
-//! Rule: the README's own words are the input, so a test fails if a claim changes and its test does
+//! Rule: the pages' own words are the input, so a test fails if a claim changes and its test does
 //! not. The program is run, and no part of it is linked.
 
 use std::{
@@ -50,6 +50,38 @@ fn seven_kilobytes_of_packet_memory_reach_the_share_that_the_readme_claims() {
     };
     let share = 100.0 * goodput("36 x 196, chunked") / goodput("unlimited buffers");
     assert_eq!(format!("{share:.1} %"), claimed);
+}
+
+/// Returns the numbers of a line that begins with `label`; words are left out.
+fn numbers(line: &str, label: &str) -> Vec<f64> {
+    let rest = line.strip_prefix(label).unwrap_or_default();
+    let words = rest.split_whitespace();
+    words.filter_map(|word| word.parse().ok()).collect()
+}
+
+/// The other columns of these tables were measured in real time; the page says when and how.
+#[test]
+fn the_page_about_kernel_hosts_has_the_results_of_virtual_time() {
+    let page = fs::read_to_string(root().join("docs/kernel.md")).unwrap();
+    let arguments = ["lab", "run", "linux-buffers-a", "--quick", "--json"];
+    let json: Value = serde_json::from_str(&output(&arguments)).unwrap();
+    for row in json["rows"].as_array().unwrap() {
+        let label = row["label"].as_str().unwrap();
+        let lines = page.lines().filter(|line| line.starts_with(label));
+        let lines: Vec<_> = lines.map(|line| numbers(line, label)).collect();
+        assert_eq!(lines.len(), 2, "two tables have the row {label}");
+        for numbers in lines {
+            let [goodput, _, elapsed, ..] = numbers[..] else {
+                panic!("{label}: {numbers:?}");
+            };
+            for (name, shown) in [("goodput_mbps", goodput), ("elapsed_s", elapsed)] {
+                let result = row["measured"][name].as_f64().unwrap();
+                // The page has three digits.
+                let error = (shown / result - 1.0).abs();
+                assert!(error < 0.005, "{label}, {name}: {shown} for {result}");
+            }
+        }
+    }
 }
 
 /// Counts the conformance scripts below `folder`. Another test runs each script and fails unless
