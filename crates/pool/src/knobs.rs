@@ -194,6 +194,9 @@ pub trait KnobTable: Default {
 }
 
 /// Reads `text` as a value of `T` inside `low..=high`.
+///
+/// # Errors
+/// Returns an error if the text is no value of `T`, or if the value is outside the range.
 pub fn parse_in<T: KnobType>(
     name: &str,
     text: &str,
@@ -217,6 +220,9 @@ pub fn legal_number<T: KnobType>(number: u64, low: T, high: T) -> Option<T> {
 }
 
 /// Checks that `value` is inside `low..=high`.
+///
+/// # Errors
+/// Returns [`KnobError::OutOfRange`] if it is not.
 pub fn check_in<T: KnobType>(
     name: &str,
     value: T,

@@ -115,10 +115,11 @@ impl Alias {
     }
 
     /// Reads `text` as the alias's value and returns the knobs' values, one for each
-    /// of [`knobs`](Self::knobs).
+    /// of [`knobs`](Self::knobs). The value is not compared with the knob's range: setting the
+    /// knob does that.
     ///
-    /// The error is [`KnobError::NotAValue`] with the alias's own name. The value is not compared
-    /// with the knob's range: setting the knob does that.
+    /// # Errors
+    /// Returns [`KnobError::NotAValue`] with the alias's own name if the text is no value.
     pub fn values(&self, text: &str) -> Result<Vec<String>, KnobError> {
         let refused = |expected| KnobError::NotAValue {
             name: self.name.to_string(),

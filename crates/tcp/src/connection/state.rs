@@ -103,6 +103,9 @@ impl TcpState {
     ];
 
     /// Returns the state after `trigger`. RFC 9293 figure 5.
+    ///
+    /// # Errors
+    /// Returns [`IllegalTransition`] if the event cannot happen in this state.
     // Hidden, because the crate `fullpipe` re-exports this type but not `Trigger`.
     #[doc(hidden)]
     pub const fn next(self, trigger: Trigger) -> Result<Self, IllegalTransition> {

@@ -4,6 +4,7 @@
 //! the message. An option whose content is too short or not valid for its type is only skipped. The
 //! receiver judges lifetimes and prefixes.
 
+use core::fmt;
 use core::net::Ipv6Addr;
 
 use super::{HOP_LIMIT, LINK_OPTION_LEN, Options, SOURCE_LINK_ADDRESS};
@@ -62,6 +63,16 @@ pub enum RouterPreference {
     Medium,
     /// Above the preference of other routers.
     High,
+}
+
+impl fmt::Display for RouterPreference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        })
+    }
 }
 
 /// A router advertisement.
