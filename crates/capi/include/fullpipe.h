@@ -569,7 +569,7 @@ enum fp_receive_limit {
 #define FP_POLLHUP 16
 
 /*
- The handle is not of an open socket. Always reported.
+ No open socket has this handle. Always reported.
  */
 #define FP_POLLNVAL 32
 

@@ -343,8 +343,8 @@ fn warn(captures: &[Capture]) {
     }
 }
 
-/// Prints a note if the rows that were requested lack connections. JSON has their number
-/// (`connections_left_out`).
+/// Prints a note if the requested rows leave connections out. JSON has the number of these
+/// connections (`connections_left_out`).
 fn note_left_out(arguments: &WhyArguments, terminal: &Terminal, connections: &Connections) {
     let left_out = connections.left_out();
     let kept = connections.distinct() - left_out;

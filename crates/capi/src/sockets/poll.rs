@@ -21,7 +21,7 @@ pub const FP_POLLOUT: u16 = 0x004;
 pub const FP_POLLERR: u16 = 0x008;
 /// The connection has ended. Always reported.
 pub const FP_POLLHUP: u16 = 0x010;
-/// The handle is not of an open socket. Always reported.
+/// No open socket has this handle. Always reported.
 pub const FP_POLLNVAL: u16 = 0x020;
 /// The peer has closed its direction.
 pub const FP_POLLRDHUP: u16 = 0x2000;

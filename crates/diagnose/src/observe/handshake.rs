@@ -2,8 +2,8 @@
 //! ends.
 //!
 //! Rule: if segments were retransmitted, round trips are taken only from segments that surely
-//! answer each other. One round trip is from the last SYN before the first SYN-ACK to this SYN-ACK.
-//! The other round trip is from the last SYN-ACK to the first ACK after it.
+//! answer each other. One round trip begins with the last SYN before the first SYN-ACK, and ends with
+//! this SYN-ACK. The other begins with the last SYN-ACK, and ends with the first ACK after it.
 
 use fullpipe_wire::TcpFlags;
 

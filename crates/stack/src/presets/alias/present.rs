@@ -25,9 +25,9 @@ impl Alias {
         self.value_for(config, &config.get(knob)?)
     }
 
-    /// Returns the alias's value that gives its knob ([`Meaning::Bounds`]: the knob of the maximum)
-    /// the value `wanted`, rounded up to a value that the system can express. Other knobs are as in
-    /// `config`. `None` if there is no such value.
+    /// Returns the alias's value with which its knob is `wanted`, rounded up to a value that the
+    /// system can express; `None` if there is none. Other knobs are as in `config`. Of an alias
+    /// with three values ([`Meaning::Bounds`]), the knob is that of the maximum.
     pub fn value_for(&self, config: &Config, wanted: &str) -> Option<String> {
         let number = || wanted.parse::<u64>().ok();
         let knob = |name| config.get(name)?.parse::<u64>().ok();
