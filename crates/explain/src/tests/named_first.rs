@@ -29,7 +29,7 @@ fn an_application_that_pauses_is_named_before_the_algorithm_that_delays_its_writ
 }
 
 #[test]
-fn a_thinking_server_is_named_before_the_window_that_saves_a_round_trip() {
+fn a_server_with_think_time_is_named_before_the_window_that_saves_a_round_trip() {
     let found = of(
         "workload.ask = 100\nworkload.think = 300ms\nworkload.bytes = 60000\npath.rate = 100mbit",
     );

@@ -108,7 +108,7 @@ const ROWS: &[Row] = &[
     ),
     resource("tcp.send_buffer_max", Sender, BYTES),
     resource("tcp.send_buffer_limit", Sender, BYTES),
-    resource("tcp.send_text_share", Sender, SHARE),
+    resource("tcp.send_payload_share", Sender, SHARE),
     resource("tcp.unacknowledged", Sender, BYTES),
     with(
         resource("tcp.receive_buffer", Receiver, BYTES),
@@ -119,7 +119,7 @@ const ROWS: &[Row] = &[
         &[("tcp.receive_tuning", "true")],
     ),
     resource("tcp.receive_buffer_limit", Receiver, BYTES),
-    resource("tcp.receive_text_share", Receiver, SHARE),
+    resource("tcp.receive_payload_share", Receiver, SHARE),
     resource("tcp.window_share", Receiver, SHARE),
     resource("tcp.idle_window_share", Receiver, SHARE),
     resource("tcp.initial_receive_window", Receiver, &[Twice, Is("1000")]),
