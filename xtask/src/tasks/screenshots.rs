@@ -43,7 +43,7 @@ const PICTURES: [Picture; 6] = [
         experiment: "linux-buffers-a",
         settings: &[],
         view: "a=1&from=0.865&until=1.085&bare",
-        size: (800, 786),
+        size: (800, 772),
     },
     Picture {
         file: "nuttx-tiny-pool.png",
