@@ -96,9 +96,12 @@ impl NetstackBuilder {
         let mut config = Config::default();
         let blocks = memory / u64::from(config.pool.block_size);
         let flows = tcp_flows.to_string();
+        let (window, window_max) = receive_buffers(memory, tcp_flows);
         let rows = [
             ("ip.accept_any", "true"),
             ("pool.blocks", &blocks.to_string()),
+            ("tcp.receive_buffer", &window.to_string()),
+            ("tcp.receive_buffer_max", &window_max.to_string()),
             ("stack.connections", &flows),
             ("stack.orphans", &flows),
             ("stack.half_open", &flows),
@@ -125,4 +128,26 @@ impl NetstackBuilder {
         }
         Ok(config)
     }
+}
+
+/// Receive buffers that a flow may begin with.
+const FIRST_WINDOWS: std::ops::RangeInclusive<u64> = 4 << 10..=64 << 10;
+/// Largest receive buffers to which a flow may grow.
+const LARGEST_WINDOWS: std::ops::RangeInclusive<u64> = 64 << 10..=4 << 20;
+/// Share of the memory to which one flow may grow: a 64th.
+const LARGEST_SHARE: u64 = 64;
+
+/// Returns the receive buffer of a new flow, in bytes, and the size up to which it grows while the
+/// peer sends.
+///
+/// An idle flow keeps memory for the window that it advertised, because a window never shrinks. All
+/// flows together therefore begin with half of the memory at most, so that idle flows leave memory
+/// to new ones.
+fn receive_buffers(memory: u64, flows: u32) -> (u64, u64) {
+    let first = memory / u64::from(flows.max(1)) / 2;
+    let clamp = |bytes: u64, range: std::ops::RangeInclusive<u64>| {
+        bytes.clamp(*range.start(), *range.end())
+    };
+    let first = clamp(first, FIRST_WINDOWS);
+    (first, clamp(memory / LARGEST_SHARE, LARGEST_WINDOWS))
 }

@@ -261,6 +261,42 @@ fn flows_beyond_the_limit_wait_until_others_end() {
     );
 }
 
+/// An idle flow keeps the memory of its window. With windows of 64 KiB, 32 flows would take all.
+#[test]
+fn idle_flows_that_carried_payload_leave_memory_to_further_flows() {
+    const FLOWS: usize = 100;
+    const PAYLOAD: [u8; 5_000] = [7; 5_000];
+    let limits = FlowLimits {
+        tcp_flows: 128,
+        memory: 2 << 20,
+        ..FlowLimits::default()
+    };
+    run(
+        limits,
+        |runtime| {
+            let mut open = Vec::new();
+            for number in 0..FLOWS {
+                let stream = TcpStream::connect(&runtime, far(443));
+                let stream = stream.unwrap_or_else(|error| panic!("flow {number}: {error}"));
+                (&stream).write_all(&PAYLOAD).expect("it is open");
+                (&stream).read_exact(&mut [0]).expect("it is open");
+                open.push(stream);
+            }
+        },
+        async |tcp, _udp| {
+            let mut open = Vec::new();
+            for _ in 0..FLOWS {
+                let request = tcp.next().await.expect("a SYN");
+                let mut flow = request.admit().await.expect("the peer waits");
+                let mut received = PAYLOAD;
+                flow.read_exact(&mut received).await.expect("it is open");
+                flow.write_all(b"k").await.expect("it is open");
+                open.push(flow);
+            }
+        },
+    );
+}
+
 #[tokio::test(flavor = "current_thread")]
 async fn a_stream_of_packets_reaches_the_flows_and_echo_is_answered() {
     let (device, pipe) = PipeDevice::with_pipe(1500).expect("sockets");
