@@ -7,6 +7,8 @@
 
 mod callgrind;
 mod cases;
+#[cfg(feature = "forward")]
+mod forward;
 mod guard;
 mod hosts;
 mod link;
@@ -90,6 +92,24 @@ Examples:
         #[arg(long, value_name = "N", default_value_t = 51, value_parser = clap::value_parser!(u32).range(1..))]
         rounds: u32,
     },
+    /// Compare forwarders between a TUN device and kernel sockets (root)
+    #[cfg(feature = "forward")]
+    #[command(after_help = "\
+Examples:
+  cargo xtask bench forward                          every case and every forwarder
+  cargo xtask bench forward up-1 down-1 --rounds 9   these cases
+  cargo xtask bench forward --only fullpipe --json
+  cargo xtask bench forward --write                  also write docs/forward-performance.md")]
+    Forward(forward::ForwardArguments),
+    /// Carry the flows of a TUN device, for `forward`
+    #[cfg(feature = "forward")]
+    #[command(hide = true)]
+    Forwarder {
+        /// Library that carries the flows
+        contender: forward::Contender,
+        /// Name of the TUN device
+        device: String,
+    },
     /// Run one case once, for a profiler, and print the units of work done
     Run {
         /// Stack under test
@@ -146,6 +166,10 @@ fn main() -> Result<()> {
         Command::Guard { update: true } => guard::update(),
         Command::Guard { update: false } => guard::check(),
         Command::Performance { rounds } => page::write(rounds),
+        #[cfg(feature = "forward")]
+        Command::Forward(arguments) => forward::compare(&arguments),
+        #[cfg(feature = "forward")]
+        Command::Forwarder { contender, device } => forward::run_program(contender, &device),
         Command::Run { stack, case, units } => {
             println!("{}", stacks::start(stack, case).run(units));
             Ok(())

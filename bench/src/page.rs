@@ -123,7 +123,7 @@ Measured on {processor} with {rustc}; {peers}. This command measures again and w
 }
 
 /// Returns the model name of the processor.
-fn processor() -> String {
+pub fn processor() -> String {
     let text = fs::read_to_string(Path::new("/proc/cpuinfo")).unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with("model name"));
     let name = line.and_then(|line| line.split_once(": "));

@@ -10,7 +10,7 @@ use std::{ffi::OsString, process::Command};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{lwip, repository};
+use crate::{gvisor, lwip, repository};
 
 /// Run the benchmarks of the workspace, or those that compare fullpipe with other stacks.
 #[derive(clap::Args)]
@@ -28,6 +28,7 @@ Examples:
   cargo xtask bench callgrind           instructions of the transfers of `stacks` (valgrind)
   cargo xtask bench active              CPU time with many active connections
   cargo xtask bench idle                CPU time of a transaction while other connections are idle, and their memory
+  cargo xtask bench forward             forwarders between a TUN device and kernel sockets (root)
   cargo xtask bench performance         stacks, callgrind, active and idle, written to docs/performance.md
   cargo xtask bench guard --update      write the figures that `cargo xtask test` compares with")]
 pub struct BenchArguments {
@@ -62,6 +63,9 @@ enum BesideStacks {
     /// Compare the instructions of fullpipe with the committed figures (needs valgrind)
     #[command(disable_help_flag = true)]
     Guard(Forwarded),
+    /// Compare the forwarder with others between a TUN device and kernel sockets (root)
+    #[command(disable_help_flag = true)]
+    Forward(Forwarded),
     /// Measure stacks, callgrind, active and idle, and write docs/performance.md (needs valgrind)
     #[command(disable_help_flag = true)]
     Performance(Forwarded),
@@ -97,11 +101,19 @@ impl BesideStacks {
             Self::Idle(forwarded) => ("idle", forwarded),
             Self::Callgrind(forwarded) => ("callgrind", forwarded),
             Self::Guard(forwarded) => ("guard", forwarded),
+            Self::Forward(forwarded) => ("forward", forwarded),
             Self::Performance(forwarded) => ("performance", forwarded),
         };
         match self {
             Self::Guard(_) => {
                 command.arg(PORTABLE);
+            }
+            Self::Forward(_) => {
+                command.args(["--features", "forward"]);
+                match gvisor::program() {
+                    Ok(program) => drop(command.env("GVISOR_FORWARDER", program)),
+                    Err(error) => eprintln!("measuring without gVisor: {error:#}"),
+                }
             }
             // Do not build lwIP, which supports only few connections.
             Self::Active(_) | Self::Idle(_) => {}

@@ -4,6 +4,7 @@
 //! after a checkout. The tasks that run fullpipe itself are the program `tasks`.
 
 pub mod bench;
+mod gvisor;
 mod lwip;
 pub mod repository;
 pub mod test;
