@@ -10,8 +10,7 @@ mod tests;
 
 /// Bytes of a record in one chunk.
 const CHUNK: usize = 44;
-/// Chunks for each connection. The record of a connection that was used once or twice takes five,
-/// and that of one with a history of losses up to seven. BBR takes three more.
+/// Chunks for each connection on average.
 const CHUNKS_EACH: u32 = 5;
 /// Longest record. A connection with a longer one does not rest.
 pub(super) const LONGEST: usize = 12 * CHUNK;

@@ -11,19 +11,11 @@ pub(crate) struct Place(Connection);
 
 impl Place {
     /// Returns the connection.
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "a connection may rest in other builds"
-    )]
     pub(crate) const fn busy(&self) -> Option<&Connection> {
         Some(&self.0)
     }
 
     /// Returns the connection.
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "a connection may rest in other builds"
-    )]
     pub(crate) const fn busy_mut(&mut self) -> Option<&mut Connection> {
         Some(&mut self.0)
     }

@@ -1,5 +1,5 @@
-//! Connections at rest: a connection without anything in flight, unsent or owed, as a record of
-//! one to three hundred bytes.
+//! Connections at rest: a connection without anything in flight, unsent or owed, as a short
+//! record.
 //!
 //! Rule: the record has every value that the connection has, so a connection that rested behaves
 //! exactly like one that did not. A record is only read again by the host that wrote it. The owner
