@@ -329,8 +329,8 @@ impl Driver {
         poll::wait_precisely();
         let _ended = Ended(self);
         let budget = self.lock().stack.turn_budget();
-        let batch = |device: &Box<dyn HostDevice>| FrameBatch::<RxMeta>::new(device.frame_max());
-        let mut incoming: Vec<_> = self.devices.iter().map(|of| batch(&of.1)).collect();
+        let batch = |device: &dyn HostDevice| FrameBatch::<RxMeta>::new(device.frame_max());
+        let mut incoming: Vec<_> = self.devices.iter().map(|of| batch(&*of.1)).collect();
         loop {
             let received = self.receive(&mut incoming, budget);
             let mut core = self.lock();

@@ -170,7 +170,7 @@ fn socket_settings(host: &HostPlan, linux: &Config) -> SocketSettings {
         congestion: congestion.present(&host.config).unwrap_or_default(),
         mss: (tcp.mss_max != linux.tcp.mss_max).then_some(tcp.mss_max),
         pacing_rate: (tcp.pacing_rate_max != linux.tcp.pacing_rate_max)
-            .then(|| u32::try_from(tcp.pacing_rate_max).unwrap_or(u32::MAX)),
+            .then_some(tcp.pacing_rate_max),
         user_timeout: (tcp.user_timeout != linux.tcp.user_timeout).then(|| tcp.user_timeout.into()),
     }
 }

@@ -43,6 +43,7 @@ impl Place {
 #[derive(Debug)]
 pub(crate) struct Residence {
     /// Memory for further busy connections; its content is meaningless.
+    #[expect(clippy::vec_box, reason = "slots take and return the boxes themselves")]
     spare: Vec<Box<Connection>>,
     /// The slots of busy connections.
     owners: Vec<u32>,
