@@ -20,15 +20,6 @@ pub use cases::ForwardCase;
 pub use contender::Contender;
 use measure::Measurement;
 
-/// Direction of the payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the client to the server.
-    Up,
-    /// From the server to the client.
-    Down,
-}
-
 #[derive(clap::Args)]
 pub struct ForwardArguments {
     /// Cases to measure; all if none is given
@@ -48,7 +39,7 @@ pub struct ForwardArguments {
 }
 
 /// All measurements of one forwarder in one case.
-pub struct Row {
+pub struct ForwardRow {
     case: ForwardCase,
     contender: Contender,
     measurements: Vec<Measurement>,
@@ -56,7 +47,7 @@ pub struct Row {
     failures: Vec<String>,
 }
 
-impl Row {
+impl ForwardRow {
     /// Returns the median over the rounds of a figure; `None` if no round has the figure.
     fn median(&self, figure: impl Fn(&Measurement) -> Option<f64>) -> Option<f64> {
         let mut figures: Vec<f64> = self.measurements.iter().filter_map(figure).collect();
@@ -128,7 +119,7 @@ pub fn compare(arguments: &ForwardArguments) -> Result<()> {
     let contenders = crate::chosen_or_all(&arguments.only);
     let mut rows = Vec::new();
     for case in crate::chosen_or_all(&arguments.cases) {
-        rows.extend(contenders.iter().map(|contender| Row {
+        rows.extend(contenders.iter().map(|contender| ForwardRow {
             case,
             contender: *contender,
             measurements: Vec::new(),
@@ -161,7 +152,7 @@ pub fn compare(arguments: &ForwardArguments) -> Result<()> {
     }
     match arguments.json {
         true => {
-            let rows: Vec<Value> = rows.iter().map(Row::json).collect();
+            let rows: Vec<Value> = rows.iter().map(ForwardRow::json).collect();
             println!("{:#}", json!({ "rounds": arguments.rounds, "rows": rows }));
         }
         false => print!("{}", page::tables(&rows)),

@@ -4,7 +4,16 @@
 
 use clap::ValueEnum;
 
-use super::{Direction, network::Loss};
+use super::network::Loss;
+
+/// Direction of the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the client to the server.
+    Up,
+    /// From the server to the client.
+    Down,
+}
 
 /// A case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -13,8 +13,8 @@ use std::{
 use anyhow::{Context, Result, anyhow, ensure};
 
 use super::{
-    Contender, Direction, ForwardCase,
-    cases::Plan,
+    cases::{Direction, ForwardCase, Plan},
+    contender::Contender,
     network::{Network, SERVER},
     traffic::{Flow, Server},
 };

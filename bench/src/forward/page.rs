@@ -8,14 +8,14 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
-use super::{Contender, ForwardCase, Row};
+use super::{Contender, ForwardCase, ForwardRow};
 use crate::{guard::rustc_version, page::processor};
 
 /// Writes the page.
 ///
 /// # Errors
 /// Fails if the page can't be written.
-pub fn write(rows: &[Row], rounds: u32) -> Result<()> {
+pub fn write(rows: &[ForwardRow], rounds: u32) -> Result<()> {
     let mut text = opening(rounds)?;
     text.push_str(&tables(rows));
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/forward-performance.md");
@@ -78,20 +78,24 @@ fn versions() -> String {
 }
 
 /// A table: its heading, the figure of a row, and the number of decimals.
-type Table = (&'static str, fn(&Row) -> Option<f64>, usize);
+type Table = (&'static str, fn(&ForwardRow) -> Option<f64>, usize);
 
 const TABLES: [Table; 3] = [
-    ("Goodput, Mbit/s", Row::goodput_mbps, 0),
+    ("Goodput, Mbit/s", ForwardRow::goodput_mbps, 0),
     (
         "CPU time of the forwarder, s per GiB",
-        Row::cpu_s_per_gib,
+        ForwardRow::cpu_s_per_gib,
         2,
     ),
-    ("Memory with 1,000 open flows, MiB", Row::resident_mib, 1),
+    (
+        "Memory with 1,000 open flows, MiB",
+        ForwardRow::resident_mib,
+        1,
+    ),
 ];
 
 /// Returns the tables, and a list of the forwarders that failed.
-pub fn tables(rows: &[Row]) -> String {
+pub fn tables(rows: &[ForwardRow]) -> String {
     let mut text = String::new();
     for table in TABLES {
         text.push_str(&table_of(rows, table));
@@ -107,7 +111,7 @@ pub fn tables(rows: &[Row]) -> String {
 
 /// Returns a table: a line for each case, a column for each forwarder. A cell has the figure and
 /// its ratio to the figure of fullpipe.
-fn table_of(rows: &[Row], (heading, figure, decimals): Table) -> String {
+fn table_of(rows: &[ForwardRow], (heading, figure, decimals): Table) -> String {
     let contenders = Contender::value_variants();
     let find = |case, contender| {
         let mut rows = rows.iter();
@@ -150,7 +154,7 @@ fn table_of(rows: &[Row], (heading, figure, decimals): Table) -> String {
 }
 
 /// Returns the number of rounds in which a forwarder failed, and the last reason.
-fn failure(row: &Row) -> Option<String> {
+fn failure(row: &ForwardRow) -> Option<String> {
     let reason = row.failures.last()?;
     let failed = row.failures.len();
     Some(format!(

@@ -17,7 +17,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Direction, network::SERVER};
+use super::{cases::Direction, network::SERVER};
 use crate::payload::{LONGEST, Payload};
 
 /// Length of a request in bytes.

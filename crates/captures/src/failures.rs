@@ -12,9 +12,9 @@ use fullpipe_lab::units::{counted, seconds_text};
 /// A failed connection in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureWords {
-    /// What happened, as a clause without a full stop.
+    /// The event, as a clause without a full stop.
     pub what: String,
-    /// What to check, in sentences.
+    /// The advice: places to check, in sentences.
     pub check: String,
 }
 

@@ -11,12 +11,10 @@ use fullpipe_scenario::Setup;
 use crate::{
     family::{NOTHING, SEVERAL, UNKNOWN, family},
     runs::{CONFIRMING, FOLLOWING, Failure, Gain, LEAST, MEASURING, Runs},
-    truth::{Best, Truth},
+    truth::{Best, RIGHT, Truth},
     world::World,
 };
 
-/// The named levers are right if they give at least this share of the best gain.
-pub const RIGHT: f64 = 0.8;
 /// The named levers are wrong if they give less than this share of the best gain.
 pub const WRONG: f64 = 0.2;
 /// If the best gain is above this share, named levers with a gain below 2 % are wrong.

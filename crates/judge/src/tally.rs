@@ -270,6 +270,33 @@ impl fmt::Display for Tally<'_> {
     }
 }
 
+impl Judged {
+    /// Writes the advice and its result on a line, if there is advice.
+    fn write_advice(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(advice) = &self.advice else {
+            return Ok(());
+        };
+        let set = self.answer.advice.iter().map(ToString::to_string);
+        let word = if advice.is_worse {
+            ", worse than before"
+        } else {
+            ""
+        };
+        let predicted = self
+            .answer
+            .predicted_mbps
+            .map(|mbps| format!(", predicted {mbps:.4}"));
+        writeln!(
+            f,
+            "  advice: {}: {:.4} to {:.4} Mbit/s{word}{}",
+            set.collect::<Vec<_>>().join(" "),
+            advice.mbps[0],
+            advice.mbps[1],
+            predicted.unwrap_or_default()
+        )
+    }
+}
+
 impl fmt::Display for Judged {
     /// Writes the verdict on the world, the best and the named levers, wrong refutations, the
     /// result of the advice, and the commands that repeat the runs, each on a line.
@@ -322,25 +349,7 @@ impl fmt::Display for Judged {
                 percent(*gain)
             )?;
         }
-        if let Some(advice) = &self.advice {
-            let set = answer.advice.iter().map(ToString::to_string);
-            let word = if advice.is_worse {
-                ", worse than before"
-            } else {
-                ""
-            };
-            let predicted = answer
-                .predicted_mbps
-                .map(|mbps| format!(", predicted {mbps:.4}"));
-            writeln!(
-                f,
-                "  advice: {}: {:.4} to {:.4} Mbit/s{word}{}",
-                set.collect::<Vec<_>>().join(" "),
-                advice.mbps[0],
-                advice.mbps[1],
-                predicted.unwrap_or_default()
-            )?;
-        }
+        self.write_advice(f)?;
         write!(
             f,
             "  to repeat this world: cargo xtask soak --verdicts --world {number} --save world-{number}.toml; \

@@ -10,13 +10,15 @@ use fullpipe_scenario::{Measured, Setup};
 
 use crate::{
     family::{MISSING, NOTHING, SEVERAL, family},
-    judged::RIGHT,
     known::Known,
     levers::{self, Lever},
     runs::{Failure, Gain, LEAST, MEASURING, Runs},
     together,
     world::World,
 };
+
+/// The named levers are right if they give at least this share of the best gain.
+pub const RIGHT: f64 = 0.8;
 
 /// Largest number of levers of the hosts that are measured; also the largest number of other levers
 /// that are measured.

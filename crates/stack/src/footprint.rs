@@ -9,7 +9,10 @@ use alloc::vec::Vec;
 use fullpipe_pool::knobs::KnobError;
 use fullpipe_tcp::{Connection, trace::TraceRecord};
 
-use crate::{config::Config, source_limit::MOST_ACCOUNTS};
+use crate::{
+    config::{Config, StackConfig},
+    source_limit::MOST_ACCOUNTS,
+};
 
 /// Upper bounds on the bytes of an entry of each table, with its links, its timer and its hash
 /// bucket.
@@ -88,6 +91,18 @@ impl Config {
     }
 }
 
+/// Returns the part of the busy connections.
+fn busy_part(stack: &StackConfig) -> Part {
+    match stack.busy_connections {
+        0 => ("stack.connections", [stack.connections, 1], BUSY),
+        busy => (
+            "stack.busy_connections",
+            [busy.min(stack.connections), 1],
+            BUSY,
+        ),
+    }
+}
+
 /// Returns the parts of a stack's memory that grow with a knob.
 fn parts(config: &Config) -> [Part; PARTS] {
     let Config {
@@ -116,14 +131,7 @@ fn parts(config: &Config) -> [Part; PARTS] {
             [stack.connections, 1],
             entry::CONNECTION,
         ),
-        match stack.busy_connections {
-            0 => ("stack.connections", [stack.connections, 1], BUSY),
-            busy => (
-                "stack.busy_connections",
-                [busy.min(stack.connections), 1],
-                BUSY,
-            ),
-        },
+        busy_part(stack),
         ("stack.listeners", [stack.listeners, 1], entry::LISTENER),
         ("stack.half_open", [stack.half_open, 1], entry::HALF_OPEN),
         (

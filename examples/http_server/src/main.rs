@@ -113,64 +113,17 @@ fn page(info: Info) -> String {
         limit,
         receive_limit,
     } = info;
-    let states = (
-        state,
-        close_reason,
-        tuning,
-        agreed,
-        fastest_sample,
-        recovery,
-        limit,
-        receive_limit,
-    );
-    let moments = (born, at, last_received_at, srtt, rttvar, min_rtt, rto, busy);
-    let sequence = [
-        iss,
-        snd_una,
-        snd_nxt,
-        irs,
-        rcv_nxt,
-        rcv_wnd,
-        snd_wnd,
-        max_snd_wnd,
-        mss,
-        in_flight,
-        retransmitted,
-        sacked,
-        lost,
-        cwnd,
-        ssthresh,
-        unsent,
-    ];
-    let memory = [
-        send_queue,
-        receive_queue,
-        holes,
-        urgent_left,
-        send_buffer,
-        receive_buffer,
-        send_blocks,
-        receive_blocks,
-        in_device,
-    ];
-    let counts = [
-        segments_sent,
-        segments_retransmitted,
-        full_sized_sent,
-        timeouts,
-        fast_recoveries,
-        zero_window_probes,
-    ];
-    let bytes = [
-        bytes_sent,
-        bytes_retransmitted,
-        bytes_acked,
-        bytes_received,
-        pacing_rate,
-        delivery_rate,
-    ];
     format!(
-        "{states:?}\n{moments:?}\n{sequence:?}\n{memory:?}\n{counts:?}\n{bytes:?}\napp_limited {app_limited}\n"
+        "{state:?} {close_reason:?} {born:?} {at:?} {last_received_at:?} {tuning:?} \
+         {agreed:?} {mss:?} {iss:?} {snd_una:?} {snd_nxt:?} {in_flight:?} {retransmitted:?} \
+         {sacked:?} {lost:?} {snd_wnd:?} {max_snd_wnd:?} {irs:?} {rcv_nxt:?} {rcv_wnd:?} \
+         {send_queue:?} {unsent:?} {receive_queue:?} {holes:?} {urgent_left:?} \
+         {send_buffer:?} {receive_buffer:?} {send_blocks:?} {receive_blocks:?} {cwnd:?} \
+         {ssthresh:?} {pacing_rate:?} {delivery_rate:?} {app_limited:?} {in_device:?} \
+         {fastest_sample:?} {recovery:?} {srtt:?} {rttvar:?} {min_rtt:?} {rto:?} {busy:?} \
+         {bytes_sent:?} {bytes_retransmitted:?} {bytes_acked:?} {bytes_received:?} \
+         {segments_sent:?} {segments_retransmitted:?} {full_sized_sent:?} {timeouts:?} \
+         {fast_recoveries:?} {zero_window_probes:?} {limit:?} {receive_limit:?}\n"
     )
 }
 

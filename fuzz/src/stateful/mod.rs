@@ -75,6 +75,8 @@ struct World {
     last_packet: Vec<u8>,
     /// Bytes handed to the device.
     sent: u64,
+    /// True if the stack may allocate memory for more busy connections.
+    may_allocate: bool,
     fragmented: u16,
     buffer: Vec<u8>,
     /// Frames to the honest client.
@@ -138,18 +140,24 @@ impl World {
             asked: Vec::new(),
             last_packet: Vec::new(),
             sent: 0,
+            may_allocate: config.stack.busy_connections > 0,
             fragmented: 0,
             buffer: vec![0; 16_384],
             to_friend: Vec::new(),
         })
     }
 
-    /// Calls the stack, and checks that the call allocates no memory.
+    /// Calls the stack, and checks that the call allocates no memory, unless connections can rest:
+    /// a call that makes more of them busy than `stack.busy_connections` allocates.
     fn quiet<R>(&mut self, call: impl FnOnce(&mut Stack, Instant) -> R) -> R {
         let (stack, now) = (&mut self.stack, self.now);
         let mut answer = None;
         let allocations = allocation_counter::measure(|| answer = Some(call(stack, now)));
-        assert_eq!(allocations.count_total, 0, "the stack allocated");
+        let may_allocate = self.may_allocate;
+        assert!(
+            may_allocate || allocations.count_total == 0,
+            "the stack allocated"
+        );
         answer.expect("it was called")
     }
 
@@ -383,7 +391,11 @@ impl World {
         let allocations = allocation_counter::measure(|| {
             stack.transmit(port, now, 64);
         });
-        assert_eq!(allocations.count_total, 0, "the stack allocated");
+        let may_allocate = self.may_allocate;
+        assert!(
+            may_allocate || allocations.count_total == 0,
+            "the stack allocated"
+        );
         for (frame, meta) in self.port.take() {
             self.sent += frame.len() as u64;
             self.leaves(frame, meta);

@@ -296,22 +296,7 @@ impl Direction {
             let may_be_delayed = in_flight <= 2 * self.waits.mss;
             self.sample(sample, may_be_delayed);
         }
-        // The window of a SYN is not scaled (RFC 7323 §2.2). Without a scale, the window of a SYN
-        // is of no use either, because the later windows are unknown.
-        let shift = self.shift.map(|shift| if is_syn { 0 } else { shift });
-        let window = shift.map(|shift| u64::from(segment.window) << shift);
-        // A reset has no window of use: many systems send 0.
-        let is_reset = segment.flags.contains(TcpFlags::RST);
-        let window = window.filter(|_| !is_reset);
-        let is_zero = segment.window == 0 && !is_reset;
-        if let Some(window) = window.filter(|_| !is_syn) {
-            let largest = self.seen.largest_window_bytes.get_or_insert(window);
-            *largest = window.max(*largest);
-            let smallest = self.seen.smallest_window_bytes.get_or_insert(window);
-            *smallest = window.min(*smallest);
-        }
-        let edge = window.map(|window| ack + window);
-        self.edge = self.edge.max(edge.unwrap_or(0));
+        let (edge, is_zero) = self.note_window(ack, segment);
         self.last_is_zero = is_zero;
         let sacked = self.note_sacks(ack, segment, dsack);
         self.path.on_ack(at, progress.bytes, self.waits.srtt());
@@ -329,6 +314,28 @@ impl Direction {
             let first = self.acks.front().map_or(0, |ack| ack.at);
             self.take_acks(self.view.received_at(first));
         }
+    }
+
+    /// Records the window of an ACK for `ack`. Returns the right edge of the window, if known, and
+    /// whether the window is closed.
+    fn note_window(&mut self, ack: u64, segment: &Segment) -> (Option<u64>, bool) {
+        let is_syn = segment.flags.contains(TcpFlags::SYN);
+        // The window of a SYN is not scaled (RFC 7323 §2.2). Without a scale, the window of a SYN
+        // is of no use either, because the later windows are unknown.
+        let shift = self.shift.map(|shift| if is_syn { 0 } else { shift });
+        let window = shift.map(|shift| u64::from(segment.window) << shift);
+        // A reset has no window of use: many systems send 0.
+        let is_reset = segment.flags.contains(TcpFlags::RST);
+        let window = window.filter(|_| !is_reset);
+        if let Some(window) = window.filter(|_| !is_syn) {
+            let largest = self.seen.largest_window_bytes.get_or_insert(window);
+            *largest = window.max(*largest);
+            let smallest = self.seen.smallest_window_bytes.get_or_insert(window);
+            *smallest = window.min(*smallest);
+        }
+        let edge = window.map(|window| ack + window);
+        self.edge = self.edge.max(edge.unwrap_or(0));
+        (edge, segment.window == 0 && !is_reset)
     }
 
     /// Records the SACK blocks of an ACK. Returns the number of bytes beyond `ack` that the blocks

@@ -8,7 +8,7 @@
 use fullpipe_wire::TcpFlags;
 use serde::Serialize;
 
-use super::{handshake::Handshake, observed::end_name};
+use super::{end_name::end_name, handshake::Handshake};
 use crate::capture::{End, Segment};
 
 /// An end has vanished after this number of timeouts, keep-alives and window probes of the other

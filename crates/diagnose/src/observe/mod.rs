@@ -37,6 +37,7 @@
 
 mod connection;
 mod direction;
+mod end_name;
 mod episodes;
 mod failure;
 mod handshake;

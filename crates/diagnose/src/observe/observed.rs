@@ -3,9 +3,13 @@
 //! Rule: the result consists of plain values that own their memory. Times are nanoseconds from the
 //! connection's first segment in the capture. A value that the capture does not show is `None`.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::{failure::ConnectionFailure, seen_limit::SeenLimit};
+use super::{
+    end_name::{end_name, optional_end_name},
+    failure::ConnectionFailure,
+    seen_limit::SeenLimit,
+};
 use crate::{
     account::{Shares, Times},
     capture::End,
@@ -396,22 +400,4 @@ pub struct PathSeen {
     pub marked: u64,
     /// Number of data segments for each ACK of the receiver.
     pub segments_per_ack: f64,
-}
-
-fn name(end: End) -> &'static str {
-    match end {
-        End::A => "a",
-        End::B => "b",
-    }
-}
-
-pub(super) fn end_name<S: Serializer>(end: &End, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(name(*end))
-}
-
-fn optional_end_name<S: Serializer>(end: &Option<End>, serializer: S) -> Result<S::Ok, S::Error> {
-    match end {
-        Some(end) => serializer.serialize_some(name(*end)),
-        None => serializer.serialize_none(),
-    }
 }

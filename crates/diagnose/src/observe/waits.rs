@@ -592,6 +592,15 @@ impl Waits {
         }
     }
 
+    /// Records that `sent`, which has new payload, ends the wait.
+    fn note_new(&mut self, sent: &SegmentSent) {
+        self.rounds.on_new();
+        if self.has_sent && !self.in_train {
+            let gap = self.now - self.wait.since;
+            self.rounds.on_gap(gap, sent.has_push, self.is_computed);
+        }
+    }
+
     /// Assigns a cause to each piece of the wait that `sent` ends.
     fn end_wait(&mut self, sent: &SegmentSent, repair: Option<Repair>) {
         let mut pieces = std::mem::take(&mut self.pieces);
@@ -599,11 +608,7 @@ impl Waits {
         let is_timer = matches!(repair, Some(Repair::Timeout | Repair::TailProbe))
             || self.is_probe_of_new_data(at);
         if repair.is_none() {
-            self.rounds.on_new();
-        }
-        if repair.is_none() && self.has_sent && !self.in_train {
-            self.rounds
-                .on_gap(at - self.wait.since, sent.has_push, self.is_computed);
+            self.note_new(sent);
         }
         let overdue = is_timer.then(|| self.last_activity() + 2 * self.srtt());
         let next = u64::from(sent.payload).max(1);

@@ -135,7 +135,7 @@ pub fn judge_kernel(
     Ok(judge_captures(&known, captured, case.middle))
 }
 
-/// What is known about a case before its captures are read.
+/// Facts about a case that are known before its captures are read.
 struct Known {
     number: u64,
     family: Family,

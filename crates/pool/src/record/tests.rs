@@ -1,3 +1,5 @@
+//! Tests that each type is read back from a record as it was written.
+
 use super::{Record, RecordReader, RecordWriter};
 use crate::{Duration, Instant, Rng};
 

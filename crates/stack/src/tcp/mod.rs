@@ -16,6 +16,7 @@ pub(crate) mod memory_waiters;
 pub(crate) mod open;
 mod orphans;
 mod owner;
+mod place;
 mod ports;
 #[cfg(feature = "resting")]
 mod records;
@@ -26,6 +27,7 @@ mod residence;
 #[cfg(not(feature = "resting"))]
 #[path = "residence_off.rs"]
 mod residence;
+mod slot;
 mod syn_cache;
 #[cfg(feature = "cookies")]
 mod syn_cookie;
@@ -43,6 +45,7 @@ use fullpipe_tcp::{Connection, Env, SegmentOut, TcpConfig, TcpState, trace::Trac
 pub(crate) use dispatch::SegmentSender;
 pub(crate) use four_tuple::FourTuple;
 pub(crate) use host_state::HostContext;
+pub(crate) use slot::{Attachment, ConnectionSlot};
 
 use crate::{
     config::{Config, SynCookieUse},
@@ -62,43 +65,12 @@ use orphans::{Orphan, Orphans};
 use owner::{Owner, OwnerNumbers};
 use ports::EphemeralPorts;
 use resets::{Answer, Resets};
-use residence::{Place, Residence};
+use residence::Residence;
 pub(crate) use syn_cache::Decision;
 use syn_cache::SynCache;
 use syn_cookie::SynCookies;
 use time_wait_table::TimeWaitTable;
 use transmit_queue::TransmitQueue;
-
-/// The user of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attachment {
-    /// The application, which has the connection's id.
-    Application,
-    /// A listener's backlog, until the connection is accepted.
-    Backlog,
-    /// Nobody: the application has closed the connection, which finishes by itself.
-    Orphan,
-}
-
-/// A connection and the host's data about it.
-#[derive(Debug)]
-pub(crate) struct ConnectionSlot {
-    /// The connection's addresses and ports.
-    pub(crate) tuple: FourTuple,
-    /// The tuple's hash.
-    hash: u32,
-    /// The connection's user.
-    pub(crate) attachment: Attachment,
-    /// The interface by which the connection sends.
-    pub(crate) interface: InterfaceId,
-    /// Bytes handed to the device and not yet completed, for a device that
-    /// reports completions.
-    pub(crate) in_device: u32,
-    /// The tuple table leads to this connection, which has not ended.
-    in_demux: bool,
-    /// The place of the connection.
-    pub(crate) place: Place,
-}
 
 /// Returns the progress of a connection that the application has closed; `None` if the
 /// connection is in TIME-WAIT or has ended.

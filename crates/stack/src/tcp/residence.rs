@@ -10,34 +10,14 @@ use alloc::{boxed::Box, vec::Vec};
 use fullpipe_tcp::{Connection, TcpConfig, UsualNumbers};
 
 use super::{
-    ConnectionSlot,
+    place::Place,
     records::{LONGEST, Records},
+    slot::ConnectionSlot,
 };
 use crate::slab::Slab;
 
 /// Busy connections that are asked before the table grows.
 const SEARCH: usize = 16;
-
-/// The place of a connection.
-#[derive(Debug)]
-pub(crate) struct Place {
-    /// The connection, if it is busy.
-    connection: Option<Box<Connection>>,
-    /// The position in the list of busy connections or, of a connection at rest, the record.
-    number: u32,
-}
-
-impl Place {
-    /// Returns the connection, unless it rests.
-    pub(crate) fn busy(&self) -> Option<&Connection> {
-        self.connection.as_deref()
-    }
-
-    /// Returns the connection, unless it rests.
-    pub(crate) fn busy_mut(&mut self) -> Option<&mut Connection> {
-        self.connection.as_deref_mut()
-    }
-}
 
 /// Memory for the connections of a host.
 #[derive(Debug)]

@@ -2,24 +2,8 @@
 
 use fullpipe_tcp::{Connection, TcpConfig};
 
-use super::ConnectionSlot;
+use super::{place::Place, slot::ConnectionSlot};
 use crate::slab::Slab;
-
-/// The place of a connection.
-#[derive(Debug)]
-pub(crate) struct Place(Connection);
-
-impl Place {
-    /// Returns the connection.
-    pub(crate) const fn busy(&self) -> Option<&Connection> {
-        Some(&self.0)
-    }
-
-    /// Returns the connection.
-    pub(crate) const fn busy_mut(&mut self) -> Option<&mut Connection> {
-        Some(&mut self.0)
-    }
-}
 
 /// Nothing, because slots have the memory of their connections.
 #[derive(Debug)]

@@ -58,6 +58,7 @@ const DRAWN: [(&str, &[&str]); 25] = [
             "fullpipe-pool",
             "fullpipe-tcp",
             "fullpipe",
+            "fullpipe-sim",
             "fullpipe-diagnose",
             "fullpipe-scenario",
             "fullpipe-explain",

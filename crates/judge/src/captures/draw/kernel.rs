@@ -172,24 +172,8 @@ impl Plan {
             Family::SlowReader => self.kernel_slow_reader(),
             Family::PausingReader => self.kernel_pausing_reader(false),
             Family::LostProbes => self.kernel_pausing_reader(true),
-            Family::RandomLoss => {
-                let loss = self.spread(0.003, 0.03);
-                self.set("path.forward.loss", format!("{loss:.5}"));
-                self.lasting(0.5);
-            }
-            Family::BurstLoss => {
-                let (enter, leave) = (self.spread(0.001, 0.01), self.spread(0.2, 0.6));
-                self.set("path.forward.burst_loss.enter", format!("{enter:.5}"));
-                self.set("path.forward.burst_loss.leave", format!("{leave:.5}"));
-                self.set("path.forward.burst_loss.loss_bad", "0.7");
-                self.lasting(0.5);
-            }
-            Family::Reordering => {
-                let (chance, late) = (self.spread(0.001, 0.05), self.spread(0.02, 0.4));
-                let late_us = (late * self.rtt_us as f64).max(100.0);
-                self.set("path.forward.reordering.chance", format!("{chance:.5}"));
-                self.set("path.forward.reordering.late", micros(late_us as u64));
-                self.lasting(1.0);
+            Family::RandomLoss | Family::BurstLoss | Family::Reordering => {
+                self.kernel_faults(family);
             }
             Family::SlowStart => {
                 self.at_least(20_000.0);
@@ -244,6 +228,31 @@ impl Plan {
                 let others = [0.6, 0.8, 1.6, 2.0];
                 let other = f64::from(size) * super::one(&mut self.rng, &others);
                 self.set("receiver.SO_RCVBUF", other as u64);
+            }
+        }
+    }
+
+    /// Draws the faults of a family whose path loses or reorders segments at random.
+    fn kernel_faults(&mut self, family: Family) {
+        match family {
+            Family::RandomLoss => {
+                let loss = self.spread(0.003, 0.03);
+                self.set("path.forward.loss", format!("{loss:.5}"));
+                self.lasting(0.5);
+            }
+            Family::BurstLoss => {
+                let (enter, leave) = (self.spread(0.001, 0.01), self.spread(0.2, 0.6));
+                self.set("path.forward.burst_loss.enter", format!("{enter:.5}"));
+                self.set("path.forward.burst_loss.leave", format!("{leave:.5}"));
+                self.set("path.forward.burst_loss.loss_bad", "0.7");
+                self.lasting(0.5);
+            }
+            _ => {
+                let (chance, late) = (self.spread(0.001, 0.05), self.spread(0.02, 0.4));
+                let late_us = (late * self.rtt_us as f64).max(100.0);
+                self.set("path.forward.reordering.chance", format!("{chance:.5}"));
+                self.set("path.forward.reordering.late", micros(late_us as u64));
+                self.lasting(1.0);
             }
         }
     }

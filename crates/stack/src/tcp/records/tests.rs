@@ -1,3 +1,5 @@
+//! Tests of the chunks in which records are stored.
+
 use alloc::vec;
 
 use super::{CHUNK, CHUNKS_EACH, LONGEST, Records};
