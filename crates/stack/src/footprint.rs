@@ -10,7 +10,7 @@ use fullpipe_pool::knobs::KnobError;
 use fullpipe_tcp::{Connection, trace::TraceRecord};
 
 use crate::{
-    config::{Config, StackConfig},
+    config::{Config, PoolConfig, StackConfig},
     source_limit::MOST_ACCOUNTS,
 };
 
@@ -91,6 +91,12 @@ impl Config {
     }
 }
 
+/// Returns the part of the packet memory.
+const fn pool_part(pool: &PoolConfig) -> Part {
+    let names = "pool.blocks x pool.block_size";
+    (names, [pool.blocks, pool.block_size], 1)
+}
+
 /// Returns the part of the busy connections.
 fn busy_part(stack: &StackConfig) -> Part {
     match stack.busy_connections {
@@ -117,11 +123,7 @@ fn parts(config: &Config) -> [Part; PARTS] {
     } = config;
     let [a, b, c, d, e, f, g, h, i] = answer_parts(config);
     [
-        (
-            "pool.blocks x pool.block_size",
-            [pool.blocks, pool.block_size],
-            1,
-        ),
+        pool_part(pool),
         // In addition to its bytes, each block needs a link. If the block is split into cells
         // (windows of idle connections), it also needs bookkeeping.
         ("pool.blocks", [pool.blocks, 1], 4 * size_of::<u32>()),
