@@ -268,7 +268,9 @@ fn people_read_one_line_a_step_within_the_width() {
         let mut words = Vec::new();
         for line in text.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
-            words.push(line.split_whitespace().count());
+            // A setting has a line of its own.
+            let is_setting = line.contains('=');
+            words.push(line.split_whitespace().count() + usize::from(is_setting));
         }
         let is_stacked = words.windows(2).any(|lines| lines == [1, 1]);
         assert!(!is_stacked, "{width}: a word a line in {text}");
