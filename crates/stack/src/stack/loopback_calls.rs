@@ -58,7 +58,14 @@ impl Stack {
     }
 
     /// Sends and receives at most `budget` packets to this host itself.
+    #[inline]
     pub(crate) fn loop_back(&mut self, now: Instant, budget: usize) {
+        if self.loopback.is_some() {
+            self.loop_packets_back(now, budget);
+        }
+    }
+
+    fn loop_packets_back(&mut self, now: Instant, budget: usize) {
         let Some(mut device) = self.loopback.take() else {
             return;
         };
