@@ -43,7 +43,7 @@ pub struct Best {
     /// Family of the levers, for a table.
     pub family: String,
     /// Levers among the best that the engine lacks, if the engine's other levers have less than
-    /// [`RIGHT`] of the gain.
+    /// `RIGHT` of the gain.
     pub missing: Vec<String>,
 }
 
@@ -222,7 +222,7 @@ fn combinations(
 }
 
 /// The best contender. If the engine lacks one of its levers, and the contenders of the engine's
-/// levers have less than [`RIGHT`] of its gain, these levers are missing.
+/// levers have less than `RIGHT` of its gain, these levers are missing.
 fn with_missing(runs: &Runs, contenders: &[Contender]) -> Result<Best, Failure> {
     let all: Vec<_> = contenders.iter().collect();
     let (best, unknown) = contest(runs, &all)?;

@@ -117,18 +117,26 @@ impl Residence {
     pub(crate) fn look<R>(&self, place: &Place, look: impl FnOnce(&Connection) -> R) -> R {
         match place.busy() {
             Some(connection) => look(connection),
-            None => look(&self.read(place.number)),
+            None => self.look_at_record(place.number, look),
         }
     }
 
-    /// Makes the connection of slot `index` busy.
+    /// Makes the connection of slot `index` busy. Not inlined, because a connection in a frame of the
+    /// caller would make every turn need that much more stack.
     #[cold]
+    #[inline(never)]
     fn wake<'a>(&mut self, index: u32, slots: &'a mut Slab<ConnectionSlot>) -> &'a mut Connection {
         let record = slots[index].place.number;
         let connection = self.read(record);
         self.records.remove(record);
         slots[index].place = self.add(index, connection, slots);
         slots[index].place.busy_mut().expect("it was added")
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_at_record<R>(&self, record: u32, look: impl FnOnce(&Connection) -> R) -> R {
+        look(&self.read(record))
     }
 
     /// Reads the connection of a record.
@@ -139,6 +147,8 @@ impl Residence {
     }
 
     /// Lets one busy connection rest, unless the first few that are asked have work to do.
+    #[cold]
+    #[inline(never)]
     fn rest_one(&mut self, slots: &mut Slab<ConnectionSlot>) {
         let mut bytes = [0; LONGEST];
         for _ in 0..self.owners.len().min(SEARCH) {
