@@ -36,7 +36,10 @@ label = "large"
 /// Captures of both rows of [`EXPERIMENT`].
 fn captures(folder: &Folder) -> [String; 2] {
     fs::write(folder.0.join("both.toml"), EXPERIMENT).unwrap();
-    let run = fullpipe_in(&folder.0, &["lab", "run", "./both.toml", "--pcap", "."]);
+    let run = fullpipe_in(
+        &folder.0,
+        &["lab", "run", "./both.toml", "--quick", "--pcap", "."],
+    );
     assert!(run.status.success(), "{}", stderr(&run));
     let path = |row: u32| folder.0.join(format!("both-{row}.pcapng"));
     [1, 2].map(|row| path(row).to_str().unwrap().to_string())
