@@ -119,7 +119,7 @@ fn page(info: Info) -> String {
          {sacked:?} {lost:?} {snd_wnd:?} {max_snd_wnd:?} {irs:?} {rcv_nxt:?} {rcv_wnd:?} \
          {send_queue:?} {unsent:?} {receive_queue:?} {holes:?} {urgent_left:?} \
          {send_buffer:?} {receive_buffer:?} {send_blocks:?} {receive_blocks:?} {cwnd:?} \
-         {ssthresh:?} {pacing_rate:?} {delivery_rate:?} {app_limited:?} {in_device:?} \
+         {ssthresh:?} {pacing_rate:?} {delivery_rate:?} app_limited {app_limited} {in_device:?} \
          {fastest_sample:?} {recovery:?} {srtt:?} {rttvar:?} {min_rtt:?} {rto:?} {busy:?} \
          {bytes_sent:?} {bytes_retransmitted:?} {bytes_acked:?} {bytes_received:?} \
          {segments_sent:?} {segments_retransmitted:?} {full_sized_sent:?} {timeouts:?} \

@@ -57,9 +57,10 @@ fn worlds_run_with_debug_assertions_and_overflow_checks() {
     check_build().unwrap();
 }
 
-/// Robust cases of [`KernelCase`]: a send buffer, a receive buffer, a reader that pauses, an
-/// application that pauses, requests, and a pacing rate.
-const KERNEL_CASES: [u64; 6] = [0, 1, 3, 12, 13, 15];
+/// Robust cases of [`KernelCase`]: a receive buffer, a reader that pauses, an application that
+/// pauses, and requests. A send buffer (0) and a pacing rate (15) are not robust: a kernel ends each
+/// super-segment with PSH, so `why` takes some of their waits for Nagle's algorithm.
+const KERNEL_CASES: [u64; 4] = [1, 3, 12, 13];
 
 #[test]
 #[ignore = "needs root; `cargo xtask test` runs it"]
