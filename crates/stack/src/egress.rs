@@ -206,6 +206,7 @@ impl Stack {
     /// Returns the sources that may have something to send by `interface`, if only connections had
     /// something before. Neighbours are the only other source that can be in the set: a connection
     /// may have begun to look up a neighbour.
+    #[inline]
     fn due_after_connections(&self, interface: InterfaceId, now: Instant) -> DueSources {
         let neighbours = &self.interfaces[interface.index()].neighbours;
         DueSources::default()

@@ -201,18 +201,25 @@ impl Stack {
             let neighbours = &mut self.interfaces[interface.index()].neighbours;
             neighbours.on_negative_advice(hop, now);
         }
+        #[cfg(feature = "slaac")]
+        let mut configures = false;
         for of in &mut self.interfaces {
             let pending = of.neighbours.next_timeout();
             if pending.is_some_and(|at| at <= now) {
                 of.neighbours
                     .on_timeout(now, &mut self.pool, &mut self.counters);
             }
+            #[cfg(feature = "slaac")]
+            {
+                configures |= of.neighbours.has_failure() || of.autoconfiguration.is_due(now);
+            }
         }
         self.receiver
             .on_timeout(&mut self.pool, now, &mut self.counters);
         #[cfg(feature = "slaac")]
-        for interface in self.interface_ids() {
-            self.configure(interface, now);
+        if configures {
+            self.interface_ids()
+                .for_each(|interface| self.configure(interface, now));
         }
     }
 
@@ -244,6 +251,7 @@ impl Stack {
     }
 
     /// Returns true if `interface` has something to send now and its device is not full.
+    #[inline]
     pub(crate) fn has_output(&self, interface: InterfaceId) -> bool {
         let of = &self.interfaces[interface.index()];
         let to_send = self.tcp.has_output(interface)

@@ -333,6 +333,17 @@ impl Routes {
     /// Returns the source address of packets to `dst` that leave by `interface`.
     #[inline]
     pub(crate) fn source_on(&self, interface: InterfaceId, dst: IpAddr) -> Option<IpAddr> {
+        // Most hosts have one interface with one address.
+        if let [table] = self.tables.as_slice()
+            && let [only] = table.as_slice()
+            && only.address.is_ipv4() == dst.is_ipv4()
+        {
+            return Some(only.address);
+        }
+        self.choose_source(interface, dst)
+    }
+
+    fn choose_source(&self, interface: InterfaceId, dst: IpAddr) -> Option<IpAddr> {
         let addresses = self.addresses(interface);
         if self.loopback() == Some(interface) && self.interface_of(dst).is_some() {
             return Some(dst);

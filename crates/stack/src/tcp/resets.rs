@@ -117,7 +117,9 @@ pub(super) fn take_answer(queue: &mut VecDeque<Answer>, interface: InterfaceId) 
 }
 
 /// Returns true if an answer of `queue` leaves by `interface`.
+#[inline]
 pub(super) fn has_answer(queue: &VecDeque<Answer>, interface: InterfaceId) -> bool {
-    let mut answers = queue.iter();
-    answers.any(|answer| answer.station.interface == interface)
+    let is_for = |answer: &Answer| answer.station.interface == interface;
+    // Nearly always, no answer waits.
+    !queue.is_empty() && queue.iter().any(is_for)
 }

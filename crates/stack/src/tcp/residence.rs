@@ -6,6 +6,7 @@
 //! only if the knob `stack.busy_connections` is lower than `stack.connections`.
 
 use alloc::{boxed::Box, vec::Vec};
+use core::mem::MaybeUninit;
 
 use fullpipe_tcp::{Connection, TcpConfig, UsualNumbers};
 
@@ -19,12 +20,33 @@ use crate::slab::Slab;
 /// Busy connections that are asked before the table grows.
 const SEARCH: usize = 16;
 
+/// Memory for one busy connection.
+#[derive(Debug)]
+enum Memory {
+    /// No connection was here yet.
+    Fresh(Box<MaybeUninit<Connection>>),
+    /// Memory of a connection that ended or rests; its content is meaningless.
+    Used(Box<Connection>),
+}
+
+impl Memory {
+    /// Moves `connection` into the memory.
+    fn hold(self, connection: Connection) -> Box<Connection> {
+        match self {
+            Self::Fresh(memory) => Box::write(memory, connection),
+            Self::Used(mut memory) => {
+                *memory = connection;
+                memory
+            }
+        }
+    }
+}
+
 /// Memory for the connections of a host.
 #[derive(Debug)]
 pub(crate) struct Residence {
-    /// Memory for further busy connections; its content is meaningless.
-    #[expect(clippy::vec_box, reason = "slots take and return the boxes themselves")]
-    spare: Vec<Box<Connection>>,
+    /// Memory for further busy connections.
+    spare: Vec<Memory>,
     /// The slots of busy connections.
     owners: Vec<u32>,
     records: Records,
@@ -42,10 +64,10 @@ impl Residence {
             busy => busy.min(connections),
         };
         let usual = UsualNumbers::new(config);
-        // A record of zeros is a connection, too.
-        let blank = |_| Box::new(Connection::from_record(&[], &usual));
         Self {
-            spare: (0..busy).map(blank).collect(),
+            spare: (0..busy)
+                .map(|_| Memory::Fresh(Box::new_uninit()))
+                .collect(),
             owners: Vec::with_capacity(busy as usize),
             records: Records::new(connections - busy),
             usual,
@@ -56,8 +78,8 @@ impl Residence {
     /// Returns the heap memory of busy connections and of records, in bytes.
     pub(crate) fn heap_bytes(&self) -> [usize; 2] {
         let busy = (self.spare.len() + self.owners.len()) * size_of::<Connection>();
-        let lists = self.spare.capacity() * size_of::<Box<Connection>>()
-            + self.owners.capacity() * size_of::<u32>();
+        let lists =
+            self.spare.capacity() * size_of::<Memory>() + self.owners.capacity() * size_of::<u32>();
         [busy + lists, self.records.heap_bytes()]
     }
 
@@ -73,10 +95,7 @@ impl Residence {
             self.rest_one(slots);
         }
         let connection = match self.spare.pop() {
-            Some(mut memory) => {
-                *memory = connection;
-                memory
-            }
+            Some(memory) => memory.hold(connection),
             None => Box::new(connection),
         };
         self.owners.push(owner);
@@ -90,7 +109,7 @@ impl Residence {
     pub(crate) fn remove(&mut self, index: u32, slots: &mut Slab<ConnectionSlot>) {
         let place = &mut slots[index].place;
         let position = place.number;
-        self.spare.extend(place.connection.take());
+        self.spare.extend(place.connection.take().map(Memory::Used));
         self.owners.swap_remove(position as usize);
         if let Some(&moved) = self.owners.get(position as usize) {
             slots[moved].place.number = position;

@@ -209,6 +209,13 @@ impl Neighbours {
             .is_some_and(|index| matches!(self.entries[index].state, NeighbourState::Failed { .. }))
     }
 
+    /// Returns true if a neighbour failed since the last call of
+    /// [`take_failure`](Self::take_failure).
+    #[cfg(feature = "slaac")]
+    pub(crate) const fn has_failure(&self) -> bool {
+        self.failure
+    }
+
     /// Returns true if a neighbour failed since the last call of this method.
     #[cfg(feature = "slaac")]
     pub(crate) const fn take_failure(&mut self) -> bool {
