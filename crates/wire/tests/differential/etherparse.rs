@@ -90,6 +90,7 @@ fn options_of(header: &theirs::TcpHeader) -> TcpOptions {
             Element::WindowScale(shift) => options.window_scale = Some(shift),
             Element::SelectiveAcknowledgementPermitted => options.sack_permitted = true,
             Element::SelectiveAcknowledgement(first, others) => {
+                options.sack = SackBlocks::NONE;
                 for (left, right) in std::iter::once(first).chain(others.into_iter().flatten()) {
                     options.sack.push(SackBlock { left, right });
                 }
@@ -289,4 +290,26 @@ proptest! {
             }
         }
     }
+}
+
+/// RFC 2018 has one SACK option in a segment. Of two, the last one counts, as on Linux.
+#[test]
+fn of_two_sack_options_the_last_one_counts() {
+    let sack = |block: [u8; 8]| [&[1, 1, 5, 10][..], &block].concat();
+    let mut bytes = segment(
+        &TcpHeader::default(),
+        Ipv4Addr::LOCALHOST,
+        Ipv4Addr::LOCALHOST,
+        &[],
+    );
+    bytes.extend(sack([0, 0, 0, 1, 0, 0, 0, 2]));
+    bytes.extend(sack([0, 0, 0, 5, 0, 0, 0, 9]));
+    bytes[12] = 11 << 4; // header length: 44 bytes
+    let (ours, _) = TcpHeader::parse(&bytes).unwrap();
+    let (theirs, _) = theirs::TcpHeader::from_slice(&bytes).unwrap();
+    assert_eq!(
+        ours.options.sack.as_slice(),
+        [SackBlock { left: 5, right: 9 }]
+    );
+    assert_eq!(ours, tcp_from(&theirs));
 }
