@@ -296,6 +296,7 @@ impl Stack {
     }
 
     /// Offers freed memory to connections that wait for it.
+    #[inline]
     fn share_memory(&mut self, now: Instant, budget: usize) {
         if !self.tcp.memory_waiters.is_empty() {
             let (tcp, mut host) = self.tcp_and_host(now);
@@ -306,7 +307,16 @@ impl Stack {
     /// Requeues the connections of `interface` whose next hop was resolved, is unreachable or was
     /// removed from the neighbour cache. Of the connections that wait for room in the
     /// cache, requeues as many as the cache has room for.
+    #[inline]
     fn wake_resolved(&mut self, interface: InterfaceId) {
+        let neighbours = &self.interfaces[interface.index()].neighbours;
+        if neighbours.has_settled() || self.tcp.transmit_queue.awaits_room(interface) {
+            self.wake_settled(interface);
+        }
+    }
+
+    #[cold]
+    fn wake_settled(&mut self, interface: InterfaceId) {
         let queue = &mut self.tcp.transmit_queue;
         let neighbours = &mut self.interfaces[interface.index()].neighbours;
         while let Some(entry) = neighbours.take_settled() {
@@ -525,6 +535,9 @@ impl Stack {
         let Some(index) = self.tcp.transmit_queue.first(interface) else {
             return SendOutcome::Idle;
         };
+        if self.poll_idle(index, now) {
+            return SendOutcome::Handled;
+        }
         let dst = self.tcp.slots[index].tuple.remote_ip;
         let station = match self.next_hop(interface, dst, Asker::Connection, now) {
             NextHop::Station(station) => station,
@@ -548,9 +561,6 @@ impl Stack {
         let Some(frame) = device.lend(largest) else {
             return SendOutcome::DeviceFull;
         };
-        if self.poll_idle(index, now) {
-            return SendOutcome::Handled;
-        }
         let owner = self.tcp.key(index);
         let may_burst = most > 1 && self.may_burst(interface, now);
         let Some((len, meta, burst)) = self.write_from(index, frame, may_burst, now) else {

@@ -214,8 +214,10 @@ impl Stack {
                 configures |= of.neighbours.has_failure() || of.autoconfiguration.is_due(now);
             }
         }
-        self.receiver
-            .on_timeout(&mut self.pool, now, &mut self.counters);
+        if self.receiver.next_timeout().is_some_and(|at| at <= now) {
+            self.receiver
+                .on_timeout(&mut self.pool, now, &mut self.counters);
+        }
         #[cfg(feature = "slaac")]
         if configures {
             self.interface_ids()
