@@ -3,8 +3,11 @@
 //! Rule: when more memory is free than at the last offer, each waiting connection is offered
 //! memory once, in the order of the refusals. A lasting shortage therefore causes no work, and no
 //! connection is passed over. The connection decides how much it takes.
+//!
+//! Each block that became free pays for a few offers, which are made at once. The further ones are
+//! spread over time, so the cost of a freed block does not grow with the number of connections.
 
-use fullpipe_pool::{Holder, Pool};
+use fullpipe_pool::{Duration, Holder, Instant, Pool};
 
 use crate::queues::Queues;
 
@@ -13,6 +16,12 @@ mod tests;
 
 /// Index of the only queue.
 const WAITING: u32 = 0;
+/// Offers made at once for each block that was added to the room. The room counts most blocks twice:
+/// for a writer and for a window.
+const OFFERS_PER_BLOCK: u32 = 8;
+/// Offers made in each [`PERIOD`] in which no block becomes free.
+const OFFERS_PER_PERIOD: u32 = 64;
+const PERIOD: Duration = Duration::from_millis(1);
 
 /// Connections that wait for memory.
 #[derive(Debug)]
@@ -23,6 +32,10 @@ pub(crate) struct MemoryWaiters {
     room_seen: u32,
     /// Number of waiting connections that were not offered the present room yet.
     to_ask: u32,
+    /// Number of offers that may be made at once.
+    allowed: u32,
+    /// Time at which more offers are allowed.
+    resume: Instant,
 }
 
 impl MemoryWaiters {
@@ -32,6 +45,8 @@ impl MemoryWaiters {
             queue: Queues::new(1, connections),
             room_seen: 0,
             to_ask: 0,
+            allowed: 0,
+            resume: Instant::ZERO,
         }
     }
 
@@ -54,7 +69,7 @@ impl MemoryWaiters {
     /// Adds connection `index`, unless it waits already.
     fn add(&mut self, index: u32, pool: &Pool) {
         if self.queue.is_empty(WAITING) {
-            (self.room_seen, self.to_ask) = (u32::MAX, 0);
+            (self.room_seen, self.to_ask, self.allowed) = (u32::MAX, 0, 0);
         }
         if self.queue.join(WAITING, index) {
             self.room_seen = self.room_seen.min(room(pool));
@@ -63,7 +78,14 @@ impl MemoryWaiters {
 
     /// Returns true if memory should be offered now.
     pub(crate) fn can_ask(&self, pool: &Pool) -> bool {
-        !self.queue.is_empty(WAITING) && (self.to_ask > 0 || room(pool) > self.room_seen)
+        !self.queue.is_empty(WAITING)
+            && (self.to_ask.min(self.allowed) > 0 || room(pool) > self.room_seen)
+    }
+
+    /// Returns the time of the next offers, if those to be made at once have been made.
+    pub(crate) fn next_offer(&self) -> Option<Instant> {
+        let is_delayed = !self.is_empty() && self.to_ask > 0 && self.allowed == 0;
+        is_delayed.then_some(self.resume)
     }
 
     /// Returns true if no connection waits.
@@ -72,7 +94,7 @@ impl MemoryWaiters {
     }
 
     /// Returns the number of connections to be offered memory now.
-    pub(crate) fn count_to_ask(&mut self, pool: &Pool) -> u32 {
+    pub(crate) fn count_to_ask(&mut self, pool: &Pool, now: Instant) -> u32 {
         let waiting = self.queue.len(WAITING);
         if waiting == 0 {
             return 0;
@@ -80,15 +102,29 @@ impl MemoryWaiters {
         let room = room(pool);
         if room > self.room_seen {
             self.to_ask = waiting;
+            self.allow(
+                (room - self.room_seen).saturating_mul(OFFERS_PER_BLOCK),
+                now,
+            );
         }
         self.room_seen = self.room_seen.min(room);
         self.to_ask = self.to_ask.min(waiting);
-        self.to_ask
+        if self.next_offer().is_some_and(|at| at <= now) {
+            self.allow(OFFERS_PER_PERIOD, now);
+        }
+        self.to_ask.min(self.allowed)
+    }
+
+    /// Allows `more` offers at once.
+    fn allow(&mut self, more: u32, now: Instant) {
+        self.allowed = self.allowed.saturating_add(more).min(self.to_ask);
+        self.resume = now + PERIOD;
     }
 
     /// Removes and returns the connection that has waited longest.
     pub(crate) fn take(&mut self) -> Option<u32> {
         self.to_ask = self.to_ask.saturating_sub(1);
+        self.allowed = self.allowed.saturating_sub(1);
         self.queue.take(WAITING)
     }
 

@@ -50,6 +50,7 @@ pub(crate) use slot::{Attachment, ConnectionSlot};
 use crate::{
     config::{Config, SynCookieUse},
     hash_index::HashIndex,
+    interface::earlier,
     interface_id::InterfaceId,
     secret::Secret,
     slab::{Key, Slab},
@@ -253,7 +254,8 @@ impl TcpLayer {
     /// First, a stalled orphan may be aborted to free its memory.
     pub(crate) fn share_memory(&mut self, host: &mut HostContext<'_>, budget: u32) {
         self.abort_orphan_for_memory(host);
-        for _ in 0..self.memory_waiters.count_to_ask(host.pool).min(budget) {
+        let offers = self.memory_waiters.count_to_ask(host.pool, host.now);
+        for _ in 0..offers.min(budget) {
             let Some(index) = self.memory_waiters.take() else {
                 break;
             };
@@ -567,9 +569,12 @@ impl TcpLayer {
         }
     }
 
-    /// Returns the next deadline of any timer in TCP.
+    /// Returns the next deadline of any timer in TCP, and of offers of memory.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        self.timers.next_deadline()
+        earlier(
+            self.timers.next_deadline(),
+            self.memory_waiters.next_offer(),
+        )
     }
 
     /// Returns the key that identifies connection `index` to its user.

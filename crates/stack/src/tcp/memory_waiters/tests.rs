@@ -18,7 +18,7 @@ fn ask(waiters: &mut MemoryWaiters, pool: &Pool, most: u32) -> Vec<u32> {
     if !waiters.can_ask(pool) {
         return Vec::new();
     }
-    let count = waiters.count_to_ask(pool).min(most);
+    let count = waiters.count_to_ask(pool, Instant::ZERO).min(most);
     let asked: Vec<u32> = (0..count).filter_map(|_| waiters.take()).collect();
     for index in &asked {
         waiters.file(*index, true, pool);
@@ -74,5 +74,37 @@ fn a_connection_refused_with_less_room_is_offered_more() {
     waiters.file(1, true, &pool);
     hog.advance(&mut pool, 100);
     assert_eq!(ask(&mut waiters, &pool, 8), [0, 1]);
+    hog.release(&mut pool);
+}
+
+#[test]
+fn a_freed_block_pays_for_a_few_offers_and_the_others_follow_in_time() {
+    const CONNECTIONS: u32 = 1_000;
+    let mut pool = pool(8);
+    let mut hog = Stream::new(Holder::Send);
+    hog.append(&mut pool, &[0; 800]);
+    let mut waiters = MemoryWaiters::new(CONNECTIONS);
+    for index in 0..CONNECTIONS {
+        waiters.file(index, true, &pool);
+    }
+    hog.advance(&mut pool, 200);
+    let first = ask(&mut waiters, &pool, CONNECTIONS);
+    // Two blocks became free, for a writer and for a window.
+    assert_eq!(first, (0..4 * OFFERS_PER_BLOCK).collect::<Vec<_>>());
+    assert!(!waiters.can_ask(&pool), "further offers wait");
+    let mut asked = first.len() as u32;
+    let mut last = Instant::ZERO;
+    while let Some(at) = waiters.next_offer() {
+        assert_eq!(at, last + PERIOD);
+        last = at;
+        for _ in 0..waiters.count_to_ask(&pool, at) {
+            let index = waiters.take().expect("all wait");
+            assert_eq!(index, asked, "in the order of the refusals");
+            waiters.file(index, true, &pool);
+            asked += 1;
+        }
+        waiters.asked(&pool);
+    }
+    assert_eq!(asked, CONNECTIONS, "each is asked once");
     hog.release(&mut pool);
 }
