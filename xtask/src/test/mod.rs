@@ -90,11 +90,11 @@ enum Step {
     Firmware,
 }
 
-/// Order of the steps: the steps of `First` run first. Then the steps of the other two lanes run at
-/// the same time, those of one lane one after another.
+/// Order of the steps: the steps of `First` run first, because they fail soonest. Then the steps of
+/// the other two lanes run at the same time, those of one lane one after another.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lane {
-    /// Steps before the other two lanes, which use what these steps compile.
+    /// Steps that use both cores all the time.
     First,
     /// Steps that compile and compute.
     Computing,
@@ -107,8 +107,9 @@ enum Lane {
 impl Step {
     fn lane(self) -> Lane {
         match self {
-            Step::Fmt | Step::Tidy | Step::Clippy | Step::Tests => Lane::First,
-            Step::DocTests
+            Step::Fmt | Step::Tidy | Step::Clippy => Lane::First,
+            Step::Tests
+            | Step::DocTests
             | Step::NoStd
             | Step::Examples
             | Step::Doc

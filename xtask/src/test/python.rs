@@ -67,7 +67,8 @@ pub fn run(limit: Duration) -> Outcome {
     let python = python.to_string_lossy();
     let inside =
         |arguments: &str| Child::new(&python, limit).args(arguments.split_ascii_whitespace());
-    let pip = "-m pip install --quiet --disable-pip-version-check";
+    // Python compiles the few modules that are imported. To compile all takes longer than the tests.
+    let pip = "-m pip install --quiet --disable-pip-version-check --no-compile";
     let mut outcome = Child::new("python3", limit)
         .args(["-m", "venv", &environment.to_string_lossy()])
         .outcome();
