@@ -21,6 +21,8 @@ const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 
 const PORT: u16 = 7;
 /// Number of connections for each port of the server.
 const PER_PORT: u32 = 10_000;
+/// Share of the pool that windows may promise while most connections are idle.
+const OVERCOMMIT_PERCENT: u32 = 100_000;
 const PLAIN: Capabilities = Capabilities::plain(Medium::Ip, MTU);
 
 /// The two queues of a link, as one host sees them.
@@ -77,7 +79,13 @@ fn config(setup: Setup) -> Config {
     if setup.connections > setup.active {
         // Overcommit the pool, because the windows of all idle connections together exceed it.
         config.pool.block_size = 256;
-        config.pool.overcommit_percent = 100_000;
+        config.pool.overcommit_percent = OVERCOMMIT_PERCENT;
+        // A window that begins in the middle of a block needs one block more.
+        let window = u64::from(bytes / config.pool.block_size) + 2;
+        let windows = u64::from(setup.connections) * window;
+        let backed = windows * 100 / u64::from(OVERCOMMIT_PERCENT);
+        let backed = u32::try_from(backed).expect("a pool of less than 1 TiB");
+        config.pool.blocks = config.pool.blocks.max(backed + blocks);
         // Let the idle connections rest.
         config.stack.busy_connections = (2 * setup.active).max(16);
     }
