@@ -188,8 +188,14 @@ const CORE_LIBRARIES: [&str; 3] = ["hashbrown", "zerocopy", "siphasher"];
 /// # Errors
 /// Fails if cargo can't describe the workspace.
 pub fn check() -> Result<Vec<Finding>> {
+    Ok(judge(&metadata(&["--no-deps"])?))
+}
+
+/// Returns cargo's metadata, called with these further arguments.
+pub fn metadata(arguments: &[&str]) -> Result<Value> {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
+        .args(["metadata", "--format-version=1", "--offline"])
+        .args(arguments)
         .current_dir(repository::root())
         .output()
         .context("running cargo metadata")?;
@@ -198,8 +204,7 @@ pub fn check() -> Result<Vec<Finding>> {
         "cargo metadata: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let metadata: Value = serde_json::from_slice(&output.stdout)?;
-    Ok(judge(&metadata))
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 /// Returns the findings in cargo's metadata, which is given as parsed JSON.
@@ -245,10 +250,12 @@ fn is_optional(dependency: &Value) -> bool {
     dependency["optional"].as_bool() == Some(true)
 }
 
-fn elements<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+/// Returns the elements of the list `key`; none if it is not a list.
+pub fn elements<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value[key].as_array().into_iter().flatten()
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+/// Returns the text `key`; an empty one if it is not a text.
+pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }

@@ -8,6 +8,7 @@
 mod circles;
 mod edges;
 mod exceptions;
+mod firmware;
 mod glossary;
 mod lengths;
 mod links;
@@ -192,6 +193,7 @@ pub fn run(arguments: &TidyArguments) -> Result<()> {
     let spans = lengths::measure(&rust);
     findings.extend(lengths::check(&spans, &exceptions::LONG));
     findings.extend(edges::check()?);
+    findings.extend(firmware::check()?);
     findings.extend(api::mentions::check(&api::listings()?));
     findings.extend(docs::stale()?.into_iter().map(|page| {
         Finding::new(

@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::exceptions::Exception;
 use super::{
-    Finding, RustFile, circles, edges, glossary, lengths, links, names, openers, source, words,
+    Finding, RustFile, circles, edges, firmware, glossary, lengths, links, names, openers, source,
+    words,
 };
 
 fn parsed(path: &str, text: &str) -> RustFile {
@@ -337,4 +338,27 @@ fn files_that_import_each_other_are_found_and_re_exports_are_no_imports() {
         let found = circles_of(&[("lib.rs", lib), ("one.rs", one), ("two.rs", two)]);
         assert_eq!(found.len(), expected, "{name}: {found:?}");
     }
+}
+
+#[test]
+fn a_feature_that_the_firmware_does_not_list_is_found() {
+    let with = |features: &[&str]| {
+        let metadata = json!({
+            "packages": [
+                {
+                    "name": "fullpipe-firmware",
+                    "dependencies": [{ "name": "fullpipe", "features": ["ipv6"] }],
+                },
+                { "name": "fullpipe", "id": "stack" },
+            ],
+            "resolve": { "nodes": [{ "id": "stack", "features": features }] },
+        });
+        lines(&firmware::judge(&metadata))
+    };
+    assert_eq!(with(&["ipv6"]), Vec::<String>::new());
+    let found = with(&["ipv6", "resting"]);
+    assert!(
+        found.len() == 1 && found[0].contains("resting"),
+        "{found:?}"
+    );
 }
