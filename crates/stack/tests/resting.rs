@@ -7,7 +7,7 @@ mod pair;
 
 use std::{cell::RefCell, net::SocketAddr, rc::Rc};
 
-use fullpipe::{Config, ConnectionId, Duration, ListenOptions, Read, Rng};
+use fullpipe::{CloseReason, Config, ConnectionId, Duration, ListenOptions, Read, Rng};
 use pair::{B, PORT, Pair, Side, config};
 
 /// Connections of each run.
@@ -148,4 +148,51 @@ fn a_connection_that_rested_behaves_like_one_that_did_not() {
             assert!(bytes < most, "{knobs:?}, {busy} busy: {bytes} bytes");
         }
     }
+}
+
+/// A host with two busy connections at most.
+fn mostly_at_rest() -> Network {
+    let mut config = config();
+    config.set("stack.busy_connections", "2").expect("a knob");
+    let mut network = Network::open(&config);
+    network.pair.pass(Duration::from_secs(1));
+    network
+}
+
+#[test]
+fn connections_of_a_removed_address_rest() {
+    let mut network = mostly_at_rest();
+    let pair = &mut network.pair;
+    let before = busy_bytes(pair);
+    pair.b.stack.remove_address(B.into(), pair.now).unwrap();
+    assert_eq!(busy_bytes(pair), before);
+    for [_, (_, id)] in &network.ends {
+        let ready = pair.b.stack.tcp_ready(*id, pair.now).unwrap();
+        assert_eq!(ready.closed, Some(CloseReason::AddressRemoved));
+        pair.b.stack.tcp_close(*id, pair.now).unwrap();
+    }
+    assert_eq!(busy_bytes(pair), before);
+    assert_eq!(pair.b.stack.tcp_counts().0, 0);
+    pair.b.stack.verify(pair.now);
+}
+
+/// Busy connections with unacknowledged payload cannot rest, so a connection that becomes busy needs
+/// more memory.
+#[test]
+fn a_look_makes_no_connection_busy() {
+    let mut network = mostly_at_rest();
+    let pair = &mut network.pair;
+    pair.watch = Some(Box::new(|_| false));
+    let now = pair.now;
+    for [(side, id), _] in &network.ends[..2] {
+        pair.write(*side, *id, b"never acknowledged");
+    }
+    pair.settle();
+    let before = busy_bytes(pair);
+    for [(_, id), _] in &network.ends {
+        pair.a.stack.tcp_info(*id, now).unwrap();
+        pair.a.stack.tcp_ready(*id, now).unwrap();
+        pair.a.stack.tcp_peek(*id, &mut [0], now).unwrap();
+    }
+    assert_eq!(busy_bytes(pair), before);
 }

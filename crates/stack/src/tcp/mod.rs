@@ -239,7 +239,8 @@ impl TcpLayer {
         result
     }
 
-    /// Calls connection `index` without changing it, so no queue is updated.
+    /// Calls connection `index` without changing it: no queue is updated, and a connection at rest
+    /// stays at rest.
     pub(crate) fn look<R>(
         &mut self,
         index: u32,
@@ -247,7 +248,8 @@ impl TcpLayer {
         look: impl FnOnce(&Connection, &Env<'_>) -> R,
     ) -> R {
         let env = self.host_state.env(index, host);
-        look(self.residence.awake(index, &mut self.slots), &env)
+        let place = &self.slots[index].place;
+        self.residence.look(place, |connection| look(connection, &env))
     }
 
     /// Offers freed memory to at most `budget` of the connections that wait for it.

@@ -51,6 +51,11 @@ impl Records {
         size_of_val(&*self.chunks)
     }
 
+    /// Returns true if no chunk is free.
+    pub(super) const fn is_full(&self) -> bool {
+        self.free == 0
+    }
+
     /// Stores a record that is not empty. Returns its number; `None` if too few chunks are free.
     pub(super) fn add(&mut self, record: &[u8]) -> Option<u32> {
         let needed = record.len().div_ceil(CHUNK) as u32;

@@ -2,8 +2,8 @@
 //!
 //! Rule: a connection rests only when another one needs its place, and becomes busy again before
 //! the next call, so callers see no difference. The search for a connection that can rest is
-//! bounded; if it finds none, the table of busy connections grows. Only that growth allocates, and
-//! only if the knob `stack.busy_connections` is lower than `stack.connections`.
+//! bounded; if it finds none, the table of busy connections grows. After construction only that growth
+//! allocates, and only if the knob `stack.busy_connections` is lower than `stack.connections`.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::mem::MaybeUninit;
@@ -94,11 +94,16 @@ impl Residence {
         if self.spare.is_empty() {
             self.rest_one(slots);
         }
-        let connection = match self.spare.pop() {
-            Some(memory) => memory.hold(connection),
-            None => Box::new(connection),
-        };
+        let memory = self.spare.pop();
         self.owners.push(owner);
+        let connection = match memory {
+            Some(memory) => memory.hold(connection),
+            None => {
+                // All busy connections may end: then `spare` has the memory of each.
+                self.spare.reserve(self.owners.len());
+                Box::new(connection)
+            }
+        };
         Place {
             connection: Some(connection),
             number: self.owners.len() as u32 - 1,
@@ -165,21 +170,29 @@ impl Residence {
         Connection::from_record(&bytes, &self.usual)
     }
 
-    /// Lets one busy connection rest, unless the first few that are asked have work to do.
+    /// Lets one busy connection rest, unless the first few that are asked have work to do or too few
+    /// chunks are free.
     #[cold]
     #[inline(never)]
     fn rest_one(&mut self, slots: &mut Slab<ConnectionSlot>) {
+        if self.records.is_full() {
+            return;
+        }
         let mut bytes = [0; LONGEST];
         for _ in 0..self.owners.len().min(SEARCH) {
             self.hand = (self.hand + 1) % self.owners.len() as u32;
             let owner = self.owners[self.hand as usize];
             let busy = slots[owner].place.busy();
             let len = busy.and_then(|connection| connection.to_record(&mut bytes, &self.usual));
-            if let Some(record) = len.and_then(|len| self.records.add(&bytes[..len])) {
+            let Some(len) = len else {
+                continue;
+            };
+            // Records have similar lengths: if this one finds no room, the others need not be tried.
+            if let Some(record) = self.records.add(&bytes[..len]) {
                 self.remove(owner, slots);
                 slots[owner].place.number = record;
-                return;
             }
+            return;
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Connections at rest: a connection without anything in flight, unsent or owed, as a short
-//! record.
+//! Connections at rest: a connection without anything in flight, unsent or owed, or one that has
+//! ended, as a short record.
 //!
 //! Rule: the record has every value that the connection has, so a connection that rested behaves
 //! exactly like one that did not. A record is only read again by the host that wrote it. The owner
@@ -53,23 +53,23 @@ impl Connection {
     }
 
     /// Returns true if only the peer, the application, or a timer of a long time will change the
-    /// connection.
+    /// connection, or if it has ended and has no reset to send.
     pub fn is_at_rest(&self) -> bool {
-        let may_rest = match self.state {
-            TcpState::Established | TcpState::CloseWait | TcpState::FinWait2 => true,
+        let owes_nothing = match self.state {
+            TcpState::Established | TcpState::CloseWait | TcpState::FinWait2 => {
+                !self.pending.is_any() && self.send.is_idle()
+            }
+            TcpState::Closed => self.pending.reset.is_none(),
             TcpState::SynSent
             | TcpState::SynReceived
             | TcpState::FinWait1
             | TcpState::Closing
             | TcpState::LastAck
-            | TcpState::TimeWait
-            | TcpState::Closed => false,
+            | TcpState::TimeWait => false,
         };
-        may_rest
+        owes_nothing
             && !self.wants_output
-            && !self.pending.is_any()
             && !self.events.any()
-            && self.send.is_idle()
             && self.recovery.board().is_empty()
             && self.receive.ranges() == 0
             && self.small_queue.held() == 0

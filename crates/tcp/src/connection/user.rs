@@ -322,6 +322,7 @@ impl Connection {
             self.end(CloseReason::AddressRemoved, env);
         }
         self.pending.reset = None;
+        self.wants_output = false;
     }
 
     /// Resets the peer and ends the connection for `reason`.
