@@ -62,8 +62,12 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// Lets the stack write the frames of each device; see [`SendQueue::fill`].
+    /// Lets the stack carry the packets that this host sends to itself, and write the frames of each
+    /// device; see [`SendQueue::fill`].
     pub(crate) fn transmit(&mut self, now: Instant, must: bool) {
+        // A batch without room must not hold up loopback.
+        let budget = self.stack.turn_budget();
+        self.stack.loop_back(now, budget);
         for queue in &mut self.queues {
             queue.fill(&mut self.stack, now, must);
         }
@@ -100,7 +104,8 @@ impl Core {
     /// Returns true if something waits for the device: a refused frame, or a connection
     /// that waits for completions.
     fn waits_for_device(&self) -> bool {
-        self.queues.iter().any(|queue| queue.is_full) || self.stack.waits_for_device()
+        let mut queues = self.queues.iter();
+        queues.any(|queue| queue.is_full || self.stack.waits_for_device(queue.interface()))
     }
 
     /// Returns the time at which the stack, the DHCP client or a lookup next has something to do.
@@ -310,7 +315,7 @@ impl Driver {
             core.queues[number].end_sending(batch, is_full, sent_bytes);
             // Let the stack write frames for which the last batch had no room, or that have become
             // due.
-            let must = core.stack.waits_for_device();
+            let must = core.stack.waits_for_device(self.devices[number].0);
             core.transmit(now, must);
         }
         let ready = core.take_ready(now);

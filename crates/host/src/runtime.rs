@@ -159,7 +159,8 @@ impl RuntimeBuilder {
 
     /// Adds a further interface on `device`, with a random MAC address. `gateway` is the router for
     /// packets from `address` to other networks. Interfaces are numbered in the order of these
-    /// calls, after the one on which the stack [starts](Self::start). DHCP, the capture, and
+    /// calls, after the one on which the stack [starts](Self::start) and, with `ip.loopback`, the
+    /// loopback interface. DHCP, the capture, and
     /// lookups of a duplicate address at the start concern the first interface only.
     pub fn interface(
         mut self,
@@ -225,8 +226,9 @@ impl RuntimeBuilder {
                 capabilities: device.capabilities(),
             };
             let added = stack.add_interface(&self.config, interface);
+            let added = added.map_err(StartError::Config)?;
             device.begin(&interface).map_err(StartError::Device)?;
-            devices.push((added.map_err(StartError::Config)?, device));
+            devices.push((added, device));
         }
         let names = NameHolder::new(self.dns_servers, entropy::secret().map_err(system)?);
         let driver = Arc::new(Driver::new(stack, devices, lease, names).map_err(system)?);

@@ -46,6 +46,11 @@ impl SendQueue {
         }
     }
 
+    /// Returns the interface of the device.
+    pub(crate) const fn interface(&self) -> InterfaceId {
+        self.interface
+    }
+
     /// Lets the stack write frames until none is due, the frames of one turn
     /// (`stack.turn_budget`) are written, or the batch has no room. If `must` is true, polls
     /// the stack once even if nothing is due.

@@ -90,7 +90,8 @@ fullpipe_pool::knobs! {
         /// Connections in TIME-WAIT. A further connection replaces the oldest.
         time_wait_entries: u32 = 256, legal 0 => 1_048_576, drawn 0 => 16, "connections";
         /// Answers to segments without a connection that wait to be sent: resets, and challenge
-        /// ACKs of handshakes. The fuller the queue, the fewer new answers it accepts.
+        /// ACKs of handshakes, for each interface. The fuller the queue, the fewer new answers it
+        /// accepts.
         reset_queue: u32 = 64, legal 1 => 65_536, drawn 8 => 64, "segments";
         /// Resets and challenge ACKs of handshakes to one address in a second, after a burst of
         /// `stack.resets_burst`; 0 sends none.
@@ -106,7 +107,7 @@ fullpipe_pool::knobs! {
         request_timeout: Duration = Duration::from_secs(60),
             legal Duration::from_millis(1) => Duration::from_secs(3_600),
             drawn Duration::from_secs(60) => Duration::from_secs(60), "";
-        /// SYN-ACKs with a cookie that wait to be sent.
+        /// SYN-ACKs with a cookie that wait to be sent, for each interface.
         cookie_queue: u32 = 64, legal 1 => 65_536, drawn 8 => 64, "segments";
         /// Largest number of frames received, and of frames sent, in one turn (one pass of the
         /// stack: receive, run timers, send).
@@ -233,10 +234,10 @@ fullpipe_pool::knobs! {
         receive_queue: u32 = 256, legal 1 => 65_536, drawn 1 => 64, "datagrams";
         /// Bytes received and not yet read, for each socket.
         receive_buffer: u32 = 524_288, legal 1 => 1_073_741_824, drawn 1_024 => 524_288, "bytes";
-        /// Datagrams written and not yet sent, for each socket.
+        /// Datagrams written and not yet sent, for each socket and interface.
         send_queue: u32 = 64, legal 1 => 65_536, drawn 1 => 64, "datagrams";
-        /// Bytes written and not yet sent, for each socket. A datagram larger than this cannot be
-        /// sent.
+        /// Bytes written and not yet sent, for each socket and interface. A datagram larger than this
+        /// cannot be sent.
         send_buffer: u32 = 262_144, legal 1 => 1_073_741_824, drawn 1_024 => 262_144, "bytes";
     }
 }

@@ -25,7 +25,7 @@ use crate::{
     link::{Asker, Resolution, Station, multicast_station},
     slab::Key,
     stack::Stack,
-    tcp::{FourTuple, HostContext, TcpLayer, resets::Answer, transmit_queue::TransmitQueue},
+    tcp::{FourTuple, HostContext, TcpLayer, answer_queues::Answer, transmit_queue::TransmitQueue},
 };
 use write_segment::{complete, shifted, write_ip, write_segment};
 
@@ -136,6 +136,9 @@ impl Stack {
     ///
     /// Call this after [`receive`](Self::receive) and [`on_timeouts`](Self::on_timeouts),
     /// as [`turn`](crate::turn()) does, and again at once if the budget was used up.
+    ///
+    /// # Panics
+    /// Panics if this stack has no interface that the device can serve.
     pub fn transmit(&mut self, device: &mut impl Device, now: Instant, budget: usize) -> usize {
         self.loop_back(now, budget);
         self.send_by(device, now, budget)
@@ -287,12 +290,15 @@ impl Stack {
         }
     }
 
-    /// Returns true if the device backlog of a connection may be full (knob `tcp.small_queue`). If
-    /// so, the caller must call [`transmit`](Self::transmit) again when the device has completed a
-    /// frame.
-    pub fn waits_for_device(&self) -> bool {
-        let mut interfaces = self.interfaces.iter();
-        interfaces.any(|of| of.device_backlog.is_awaited())
+    /// Returns true if the device backlog of a connection of `interface` may be full (knob
+    /// `tcp.small_queue`). If so, the caller must call [`transmit`](Self::transmit) again when the
+    /// device has completed a frame.
+    ///
+    /// # Panics
+    /// Panics if this stack has no such interface.
+    pub fn waits_for_device(&self, interface: InterfaceId) -> bool {
+        let of = &self.interfaces[interface.index()];
+        of.device_backlog.is_awaited()
     }
 
     /// Offers freed memory to connections that wait for it.

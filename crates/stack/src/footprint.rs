@@ -109,6 +109,11 @@ fn busy_part(stack: &StackConfig) -> Part {
     }
 }
 
+/// Returns the number of interfaces of a new stack.
+fn interfaces(config: &Config) -> u32 {
+    1 + u32::from(config.ip.loopback && cfg!(feature = "loopback"))
+}
+
 /// Returns the parts of a stack's memory that grow with a knob.
 fn parts(config: &Config) -> [Part; PARTS] {
     let Config {
@@ -163,7 +168,7 @@ fn parts(config: &Config) -> [Part; PARTS] {
         ),
         (
             "udp.sockets x udp.send_queue",
-            [udp.sockets, udp.send_queue],
+            [udp.sockets * interfaces(config), udp.send_queue],
             entry::QUEUED,
         ),
         a,
@@ -189,12 +194,13 @@ fn answer_parts(config: &Config) -> [Part; ANSWER_PARTS] {
         udp,
         ..
     } = config;
-    let loopback = u32::from(ip.loopback && cfg!(feature = "loopback"));
+    let interfaces = interfaces(config);
+    let loopback = interfaces - 1;
     let loopback_bytes = entry::LOOPBACK + arp.entries * entry::QUEUE;
     let accounts = |rate: u32, each: u32| rate.div_ceil(each.max(1)).clamp(1, MOST_ACCOUNTS);
     let answers = [
-        stack.reset_queue,
-        stack.cookie_queue,
+        stack.reset_queue * interfaces,
+        stack.cookie_queue * interfaces,
         icmp.errors,
         ip.routes,
         ip.addresses,
@@ -202,7 +208,7 @@ fn answer_parts(config: &Config) -> [Part; ANSWER_PARTS] {
     ];
     [
         ("ip.loopback", [loopback, loopback_bytes], 1),
-        ("udp.sockets", [udp.sockets, 1], entry::UDP_SOCKET),
+        ("udp.sockets", [udp.sockets, interfaces], entry::UDP_SOCKET),
         ("arp.entries", [arp.entries, 1], entry::NEIGHBOUR),
         (
             "arp.entries x arp.queue_packets",

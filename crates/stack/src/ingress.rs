@@ -31,6 +31,9 @@ impl Stack {
     /// Processes one received frame, which need not be well-formed: malformed and
     /// unwanted frames are discarded and counted (see
     /// [`counters`](Self::counters)). The stack keeps no reference to `frame`.
+    ///
+    /// # Panics
+    /// Panics if this stack has no interface `meta.interface`.
     pub fn receive(&mut self, frame: &[u8], meta: RxMeta, now: Instant) {
         self.receive_frame(frame, meta, now);
     }
@@ -78,13 +81,18 @@ impl Stack {
         let (pool, counters, errors) = (&mut self.pool, &mut self.counters, &mut of.errors);
         let addresses = self.routes.addresses(interface);
         let packet = match version {
-            IpVersion::V4 => self
-                .receiver
-                .on_packet(addresses, bytes, from, pool, now, counters)?,
-            IpVersion::V6 => {
+            IpVersion::V4 => {
                 self.receiver
-                    .on_v6_packet(addresses, bytes, from, errors, (pool, now), counters)?
+                    .on_packet(&self.routes, bytes, from, pool, now, counters)?
             }
+            IpVersion::V6 => self.receiver.on_v6_packet(
+                &self.routes,
+                bytes,
+                from,
+                errors,
+                (pool, now),
+                counters,
+            )?,
         };
         let consequence = match packet.protocol() {
             Protocol::Tcp => {

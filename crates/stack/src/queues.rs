@@ -59,13 +59,22 @@ impl Queues {
 
     /// Adds `queues` empty queues, which get the next numbers.
     pub(crate) fn add_queues(&mut self, queues: u32) {
+        self.ends.reserve_exact(queues as usize);
         let count = self.ends.len() + queues as usize;
         self.ends.resize(count, EMPTY);
     }
 
+    /// Adds `indices` indices, which get the next numbers and are in no queue.
+    pub(crate) fn add_indices(&mut self, indices: u32) {
+        self.links.reserve_exact(indices as usize);
+        let count = self.links.len() + indices as usize;
+        self.links.resize(count, LOOSE);
+    }
+
     /// Returns the heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.links) + size_of_val(&*self.ends)
+        self.links.capacity() * size_of::<QueueLinks>()
+            + self.ends.capacity() * size_of::<QueueEnds>()
     }
 
     /// Moves `index` to the tail of `queue`, unless it is in that queue already. Returns true if

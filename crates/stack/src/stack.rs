@@ -43,6 +43,7 @@ use fullpipe_wire::TcpHeader;
 use crate::{
     config::Config,
     counters::Counters,
+    device::Medium,
     error::ConfigError,
     events::{Changed, EventQueue},
     interface::{Interface, InterfaceState, TWO_FAMILIES, V6_MIN_MTU, check, earlier},
@@ -90,6 +91,9 @@ pub struct Stack {
     turn_budget: usize,
     /// The key of the tables of interfaces.
     secret: Secret,
+    /// The key of IPv6 addresses, if the application set it.
+    #[cfg(feature = "slaac")]
+    identifier_key: Option<[u8; 16]>,
 }
 
 impl Stack {
@@ -137,17 +141,22 @@ impl Stack {
             bursts: sizes.bursts,
             turn_budget: sizes.turn_budget as usize,
             secret: secret.derive(b"interfaces"),
+            #[cfg(feature = "slaac")]
+            identifier_key: None,
         };
         stack.add_loopback(config, &secret.derive(b"loopback"));
         Ok(stack)
     }
 
-    /// Adds an interface, and allocates its tables: a neighbour cache, queues of answers, and room
-    /// for `ip.addresses` addresses. `config` is the configuration given to [`new`](Self::new).
+    /// Adds an interface, and allocates its tables: a neighbour cache, queues of answers, a send queue
+    /// for each UDP socket, and room for `ip.addresses` addresses. `config` is the configuration given
+    /// to [`new`](Self::new); this is checked for `arp.entries` only. With `ip.loopback`, the loopback
+    /// interface has the number 1, and the first call of this method adds number 2.
     ///
     /// # Errors
     /// Returns [`ConfigError::Interface`] if the interface cannot work, if another interface has
-    /// its address, or if the configuration is another one.
+    /// its address or, on Ethernet, its MAC address, if the routing table has no room for a gateway,
+    /// if `arp.entries` differs, or if the stack has 255 interfaces.
     pub fn add_interface(
         &mut self,
         config: &Config,
@@ -158,6 +167,13 @@ impl Stack {
         if self.routes.interface_of(interface.address).is_some() {
             return refused("another interface has the address");
         }
+        let is_ethernet = interface.capabilities.medium == Medium::Ethernet;
+        let has_mac = |of: &InterfaceState| {
+            of.link.medium == Medium::Ethernet && of.link.mac == interface.mac
+        };
+        if is_ethernet && self.interfaces.iter().any(has_mac) {
+            return refused("another Ethernet interface has the MAC address");
+        }
         if interface.gateway.is_some() && self.routes.is_full() {
             return refused("the routing table is full (knob ip.routes)");
         }
@@ -167,8 +183,14 @@ impl Stack {
         let Some(id) = InterfaceId::from_index(self.interfaces.len()) else {
             return refused("a stack has at most 255 interfaces");
         };
-        let (state, addresses) =
+        #[cfg_attr(not(feature = "slaac"), expect(unused_mut, reason = "no key is set"))]
+        let (mut state, mut addresses) =
             InterfaceState::new(config, interface, &self.secret.derive(&[id.0]));
+        #[cfg(feature = "slaac")]
+        if let Some(key) = self.identifier_key {
+            let own = &mut state.autoconfiguration;
+            own.set_identifier_key(key, &mut addresses);
+        }
         self.attach(state, addresses);
         if let Some(gateway) = interface.gateway {
             let route = RouteEntry {
@@ -230,8 +252,8 @@ impl Stack {
     /// work. The time may be too early, never too late. Output that waits for a full device
     /// is ignored: call [`transmit`](Self::transmit) when the device has room.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let has_output = |interface| self.has_output(interface);
-        if self.has_work() || self.interface_ids().any(has_output) {
+        let is_ready = |interface| self.has_work(interface) || self.has_output(interface);
+        if self.can_share_memory() || self.interface_ids().any(is_ready) {
             return Some(Instant::ZERO);
         }
         let of_hosts = earlier(self.tcp.next_timeout(), self.receiver.next_timeout());
@@ -239,12 +261,13 @@ impl Stack {
         of_interfaces.fold(of_hosts, earlier)
     }
 
-    /// Returns true if there is something to do at `now` for which the device of `interface` need
-    /// not be full. Output of other interfaces is ignored.
+    /// Returns true if a turn of the device of `interface` has something to do at `now`, even if the
+    /// device is full. Work and output of other interfaces are ignored.
     pub(crate) fn is_due(&self, interface: InterfaceId, now: Instant) -> bool {
         let is_over = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         let loops_back = |interface| self.has_output(interface);
-        self.has_work()
+        self.can_share_memory()
+            || self.has_work(interface)
             || self.has_output(interface)
             || self.loopback().is_some_and(loops_back)
             || is_over(self.tcp.next_timeout())
@@ -263,14 +286,17 @@ impl Stack {
         to_send && !of.device_full
     }
 
-    /// Returns true if connections wait for something that has come.
-    fn has_work(&self) -> bool {
-        let queue = &self.tcp.transmit_queue;
-        let mut interfaces = self.interface_ids().zip(&self.interfaces);
-        interfaces.any(|(interface, of)| {
-            of.neighbours.has_settled()
-                || (queue.awaits_room(interface) && of.neighbours.room() > 0)
-        }) || self.tcp.memory_waiters.can_ask(&self.pool)
+    /// Returns true if connections wait for a neighbour of `interface`, or for room in its cache, and
+    /// need not wait any longer.
+    fn has_work(&self, interface: InterfaceId) -> bool {
+        let neighbours = &self.interfaces[interface.index()].neighbours;
+        neighbours.has_settled()
+            || (self.tcp.transmit_queue.awaits_room(interface) && neighbours.room() > 0)
+    }
+
+    /// Returns true if connections wait for packet memory that is free now.
+    fn can_share_memory(&self) -> bool {
+        self.tcp.memory_waiters.can_ask(&self.pool)
     }
 
     /// Returns the interfaces of this host, in the order in which they were added.

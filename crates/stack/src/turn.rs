@@ -11,18 +11,18 @@ use crate::{
     stack::Stack,
 };
 
-/// The outcome of a turn.
+/// The outcome of a turn of one device. Other devices have outcomes of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
     /// Frames received.
     pub received: usize,
     /// Frames sent.
     pub sent: usize,
-    /// The turn ended at the bound `stack.turn_budget`, or a timer is due: call [`turn()`] again at
-    /// once.
+    /// The turn ended at the bound `stack.turn_budget`, or a timer is due: call [`turn()`] of this
+    /// device again at once.
     pub more_work: bool,
     /// The device lent no memory for a frame, or the device backlog of a connection is
-    /// full: call [`turn()`] again when the device has sent a frame.
+    /// full: call [`turn()`] of this device again when it has sent a frame.
     pub device_full: bool,
 }
 
@@ -33,7 +33,11 @@ pub struct Turn {
 /// set, sleep until [`Stack::next_timeout`] or the next frame.
 ///
 /// A stack with several interfaces needs a turn of each device, until none has more work: a frame
-/// that one device received can cause another to send.
+/// that one device received can cause another to send. [`Stack::next_timeout`] is due while any of
+/// them has work.
+///
+/// # Panics
+/// Panics if `stack` has no interface that the device can serve.
 pub fn turn(stack: &mut Stack, device: &mut impl Device, now: Instant) -> Turn {
     let (budget, interface) = (stack.turn_budget(), device.interface());
     let mut received = 0;
@@ -58,6 +62,6 @@ pub fn turn(stack: &mut Stack, device: &mut impl Device, now: Instant) -> Turn {
         received,
         sent,
         more_work,
-        device_full: stack.device_is_full(interface) || stack.waits_for_device(),
+        device_full: stack.device_is_full(interface) || stack.waits_for_device(interface),
     }
 }

@@ -70,7 +70,7 @@ fn datagrams(pair: &mut Pair, payload: &[u8], out: &mut [u8]) {
 /// `check_memory` reserves at least what a stack allocates. In each case, one table is large.
 #[test]
 fn the_memory_that_is_checked_covers_the_memory_that_is_allocated() {
-    for (name, value) in [
+    for knob in [
         ("pool.blocks", "100000"),
         ("pool.block_size", "100000"),
         ("pool.ranges", "100000"),
@@ -87,9 +87,16 @@ fn the_memory_that_is_checked_covers_the_memory_that_is_allocated() {
         ("udp.sockets", "2000"),
         ("udp.receive_queue", "20000"),
         ("udp.send_queue", "20000"),
-    ] {
+        ("stack.reset_queue", "20000"),
+        ("stack.cookie_queue", "20000"),
+    ]
+    .into_iter()
+    .flat_map(|knob| [false, true].map(|loopback| (knob, loopback)))
+    {
+        let ((name, value), loopback) = knob;
         let mut config = config();
         config.set(name, value).unwrap();
+        config.ip.loopback = loopback;
         let checked = allocation_counter::measure(|| config.check_memory().expect("little"));
         let interface = pair::interface(Side::A, pair::ethernet());
         let mut stack = None;
@@ -97,16 +104,18 @@ fn the_memory_that_is_checked_covers_the_memory_that_is_allocated() {
             stack = Some(Stack::new(&config, interface, [1; 16]).expect("little"));
         });
         let (most, needed) = (checked.bytes_max, made.bytes_current as u64);
-        assert!(needed <= most, "{name} = {value}: {needed} of {most}");
-        assert!(most < 4 * needed, "{name} = {value}: {needed} of {most}");
+        let what = format!("{name} = {value}, loopback {loopback}: {needed} of {most}");
+        assert!(needed <= most && most < 4 * needed, "{what}");
     }
 }
 
 /// The parts that a stack reports add up to what the allocator gave, for each preset.
 #[test]
 fn the_reported_memory_is_the_memory_that_is_allocated() {
-    for preset in fullpipe::presets::PRESETS {
+    let presets = fullpipe::presets::PRESETS.iter();
+    for (preset, loopback) in presets.flat_map(|preset| [(preset, false), (preset, true)]) {
         let mut config = preset.config();
+        config.ip.loopback = loopback;
         config.set("trace.records", "8").unwrap();
         let interface = pair::interface(Side::A, pair::ethernet());
         let mut stack = None;

@@ -12,11 +12,12 @@ use fullpipe::{
     Interface, InterfaceId, ListenOptions, ListenerId, MacAddress, PathError, Reachability, Read,
     RouteEntry, SocketEvent, Stack, Subnet,
     counters::Discard,
-    device::{Capabilities, Medium},
+    device::{Capabilities, Medium, RxMeta},
     turn,
 };
 use fullpipe_wire::{
-    Checksum, EtherType, EthernetHeader, Icmpv4Message, Ipv4Header, Protocol, UnreachableCode,
+    ArpOperation, ArpPacket, Checksum, EtherType, EthernetHeader, Icmpv4Message, Ipv4Header,
+    Protocol, UdpHeader, UnreachableCode,
 };
 use port::Port;
 
@@ -92,13 +93,12 @@ fn interface(last: u8, address: Ipv4Addr, gateway: Option<IpAddr>, link: usize) 
     }
 }
 
-fn host(interfaces: &[Interface]) -> Host {
-    let config = config();
+fn host(config: &Config, interfaces: &[Interface]) -> Host {
     let (first, others) = interfaces.split_first().expect("one at least");
     let secret = [first.mac.0[5]; 16];
-    let mut stack = Stack::new(&config, *first, secret).expect("a sound configuration");
+    let mut stack = Stack::new(config, *first, secret).expect("a sound configuration");
     for other in others {
-        stack.add_interface(&config, *other).expect("sound, too");
+        stack.add_interface(config, *other).expect("sound, too");
     }
     let devices = stack.interface_ids().zip(interfaces);
     let ports = devices.map(|(id, interface)| {
@@ -115,16 +115,28 @@ fn host(interfaces: &[Interface]) -> Host {
 impl World {
     /// Each peer is the gateway of its link.
     fn new() -> Self {
+        Self::with(&[], false)
+    }
+
+    /// The host has these settings, and its first device may report completions.
+    fn with(settings: &[(&str, &str)], reports_sent: bool) -> Self {
+        let mut own_config = config();
+        for (name, value) in settings {
+            own_config.set(name, value).expect("a knob");
+        }
         let own = |link: usize| {
             let gateway = (link == 0).then_some(PEER[0].into());
-            interface(1 + link as u8, OWN[link], gateway, link)
+            let mut own = interface(1 + link as u8, OWN[link], gateway, link);
+            own.capabilities.reports_sent = reports_sent && link == 0;
+            own
         };
         let peer = |link: usize| {
             let gateway = Some(OWN[link].into());
-            host(&[interface(8 + link as u8, PEER[link], gateway, link)])
+            let own = interface(8 + link as u8, PEER[link], gateway, link);
+            host(&config(), &[own])
         };
         let mut world = Self {
-            host: host(&[own(0), own(1)]),
+            host: host(&own_config, &[own(0), own(1)]),
             peers: [peer(0), peer(1)],
             now: Instant::from_secs(100),
             seen: [vec![], vec![]],
@@ -162,6 +174,27 @@ impl World {
             self.now += Duration::from_millis(10);
             self.settle();
         }
+    }
+
+    /// Tells the peer of `link` the MAC address of the host, whose device may be full.
+    fn answer_arp(&mut self, link: usize) {
+        let of_host = |link: usize| ArpPacket {
+            operation: ArpOperation::Reply,
+            sender_mac: mac(1 + link as u8),
+            sender_ip: OWN[link],
+            target_mac: mac(8 + link as u8),
+            target_ip: PEER[link],
+        };
+        let mut frame = vec![0; EthernetHeader::LEN + ArpPacket::LEN];
+        EthernetHeader {
+            dst: mac(8 + link as u8),
+            src: mac(1 + link as u8),
+            ether_type: EtherType::Arp,
+        }
+        .write(&mut frame);
+        of_host(link).write(&mut frame[EthernetHeader::LEN..]);
+        self.peers[link].turn(self.now);
+        self.peers[link].ports[0].arrived.push_back(frame);
     }
 
     /// A connection from the host to the peer of `link`, with the peer's end.
@@ -499,4 +532,180 @@ fn an_address_belongs_to_one_interface() {
         matches!(refused, Err(ConfigError::Interface(_))),
         "{refused:?}"
     );
+}
+
+/// Each device of the host has a queue of answers of its own.
+#[test]
+fn answers_that_a_full_device_holds_up_leave_room_for_those_of_another() {
+    let settings = [("stack.reset_queue", "2")];
+    let mut world = World::with(&settings, false);
+    world.host.ports[0].is_full = true;
+    let now = world.now;
+    // No neighbour must be asked first: the device that is full would not send the question.
+    for (link, attempts) in [(0, 12), (1, 1)] {
+        let closed = SocketAddr::from((OWN[link], 9));
+        for _ in 0..attempts {
+            let peer = &mut world.peers[link].stack;
+            peer.tcp_connect(closed, None, Default::default(), now)
+                .unwrap();
+        }
+    }
+    world.answer_arp(0);
+    world.settle();
+    let refused = world.host.stack.counters();
+    assert!(refused.discarded(Discard::TcpResetQueueFull) > 0);
+    assert_eq!(world.packets(1, Protocol::Tcp).len(), 1);
+    assert_eq!(world.packets(0, Protocol::Tcp).len(), 0);
+    world.host.ports[0].is_full = false;
+    world.settle();
+    assert_eq!(world.packets(0, Protocol::Tcp).len(), 2);
+}
+
+#[test]
+fn cookies_that_a_full_device_holds_up_leave_room_for_those_of_another() {
+    let settings = [("stack.cookie_queue", "1"), ("stack.syn_cookies", "always")];
+    let mut world = World::with(&settings, false);
+    let any = SocketAddr::from(([0, 0, 0, 0], PORT));
+    let options = ListenOptions::default();
+    let listener = world.host.stack.tcp_listen(any, options).unwrap();
+    world.host.ports[0].is_full = true;
+    let now = world.now;
+    for link in [0, 1] {
+        let to = SocketAddr::from((OWN[link], PORT));
+        let peer = &mut world.peers[link].stack;
+        peer.tcp_connect(to, None, Default::default(), now).unwrap();
+        world.answer_arp(link);
+        world.settle();
+    }
+    let accepted = world.host.stack.tcp_accept(listener, now).unwrap();
+    assert_eq!(accepted.expect("connected").1.ip(), IpAddr::from(PEER[1]));
+    world.host.ports[0].is_full = false;
+    world.settle();
+    let accepted = world.host.stack.tcp_accept(listener, now).unwrap();
+    assert_eq!(accepted.expect("connected").1.ip(), IpAddr::from(PEER[0]));
+}
+
+#[test]
+fn datagrams_of_one_socket_wait_only_for_the_device_of_their_interface() {
+    let mut world = World::with(&[("udp.sockets", "1")], false);
+    let any = SocketAddr::from(([0, 0, 0, 0], 5_000));
+    let socket = world.host.stack.udp_bind(any).unwrap();
+    world.host.ports[0].is_full = true;
+    let to = |link: usize| SocketAddr::from((PEER[link], 5_001));
+    let stack = &mut world.host.stack;
+    let mut waiting = 0;
+    while stack.udp_send(socket, to(0), b"waits").unwrap() {
+        waiting += 1;
+    }
+    assert_eq!(stack.udp_send(socket, to(1), b"goes"), Ok(true));
+    let unsent = stack.udp_info(socket).unwrap().unsent;
+    assert_eq!(unsent.datagrams, waiting + 1);
+    assert_eq!(unsent.most_datagrams, 2 * waiting);
+    assert!(!stack.udp_ready(socket).unwrap().writable, "to one link");
+    world.settle();
+    assert_eq!(world.packets(1, Protocol::Udp).len(), 1);
+    // The socket stays until its last datagram has left.
+    let stack = &mut world.host.stack;
+    assert_eq!(stack.udp_send(socket, to(1), b"goes, too"), Ok(true));
+    stack.udp_close(socket).unwrap();
+    world.settle();
+    assert_eq!(world.packets(1, Protocol::Udp).len(), 2);
+    assert!(world.host.stack.udp_bind(any).is_err());
+    world.host.ports[0].is_full = false;
+    world.settle();
+    let sent = world.packets(0, Protocol::Udp).len();
+    assert!(sent > 0, "some were dropped while ARP asked");
+    assert!(world.host.stack.udp_bind(any).is_ok());
+    assert_eq!(world.host.stack.pool().free_blocks(), 256);
+}
+
+#[test]
+fn a_turn_tells_of_its_own_device_only() {
+    let mut world = World::with(&[("tcp.small_queue", "1000")], true);
+    let (id, _) = world.connected(0);
+    let now = world.now;
+    world.host.stack.tcp_write(id, &[0; 60_000], now).unwrap();
+    let of = |world: &mut World, link: usize| {
+        turn(&mut world.host.stack, &mut world.host.ports[link], now)
+    };
+    assert!(of(&mut world, 0).device_full, "no frame is completed");
+    assert!(world.host.stack.waits_for_device(FIRST));
+    assert!(!of(&mut world, 1).device_full);
+    assert!(!world.host.stack.waits_for_device(SECOND));
+}
+
+/// A neighbour that answered lets connections of its own interface go on.
+#[test]
+fn a_turn_has_no_more_work_because_of_another_link() {
+    let mut world = World::new();
+    let now = world.now;
+    let to = SocketAddr::from((PEER[0], PORT));
+    let stack = &mut world.host.stack;
+    stack
+        .tcp_connect(to, None, Default::default(), now)
+        .unwrap();
+    world.host.turn(now);
+    let frames = world.host.ports[0].sent.drain(..);
+    world.peers[0].ports[0].arrived.extend(frames);
+    world.peers[0].turn(now);
+    let answer = world.peers[0].ports[0].sent.pop_front().expect("ARP");
+    let stack = &mut world.host.stack;
+    stack.receive(&answer, RxMeta::default(), now);
+    assert_eq!(stack.next_timeout(), Some(Instant::ZERO));
+    assert!(!turn(stack, &mut world.host.ports[1], now).more_work);
+    assert_eq!(turn(stack, &mut world.host.ports[0], now).sent, 1);
+}
+
+/// RFC 1122 §3.2.1.3.
+#[test]
+fn no_packet_from_a_link_has_an_address_of_this_host_as_its_source() {
+    let mut world = World::new();
+    let any = SocketAddr::from(([0, 0, 0, 0], 7));
+    let socket = world.host.stack.udp_bind(any).unwrap();
+    let sources = [OWN[0], OWN[1], Ipv4Addr::new(127, 0, 0, 1), PEER[0], FAR];
+    for src in sources {
+        let mut datagram = vec![0; UdpHeader::LEN];
+        let header = UdpHeader {
+            src_port: 7,
+            dst_port: 7,
+            len: UdpHeader::LEN as u16,
+        };
+        header.write(&mut datagram);
+        let mut packet = vec![0; Ipv4Header::LEN];
+        Ipv4Header::new(src, OWN[0], Protocol::Udp, datagram.len()).write(&mut packet);
+        let mut frame = vec![0; EthernetHeader::LEN];
+        EthernetHeader {
+            dst: mac(1),
+            src: mac(8),
+            ether_type: EtherType::Ipv4,
+        }
+        .write(&mut frame);
+        let frame = [frame, packet, datagram].concat();
+        world
+            .host
+            .stack
+            .receive(&frame, RxMeta::default(), world.now);
+    }
+    let counters = world.host.stack.counters();
+    assert_eq!(counters.discarded(Discard::IpBadSource), 3);
+    let mut received = || world.host.stack.udp_receive(socket, &mut []).unwrap();
+    for src in [PEER[0], FAR] {
+        assert_eq!(received().expect("it arrived").from.ip(), IpAddr::from(src));
+    }
+}
+
+#[test]
+fn two_ethernet_interfaces_need_two_mac_addresses() {
+    let mut world = World::new();
+    let again = interface(2, Ipv4Addr::new(10, 0, 3, 1), None, 0);
+    let refused = world.host.stack.add_interface(&config(), again);
+    let Err(ConfigError::Interface(why)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(why.contains("MAC"), "{why}");
+    let without = Interface {
+        capabilities: Capabilities::plain(Medium::Ip, 1_500),
+        ..again
+    };
+    assert!(world.host.stack.add_interface(&config(), without).is_ok());
 }

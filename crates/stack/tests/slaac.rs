@@ -10,10 +10,11 @@ use core::net::{Ipv6Addr, SocketAddr};
 
 use fullpipe::{
     AddressError, CloseReason, ConnectOptions, Duration, InterfaceId, ListenOptions, OpenError,
-    Route, Subnet, counters::Discard, device::Device,
+    Route, Stack, Subnet, counters::Discard, device::Device,
 };
 use fullpipe_wire::{Checksum, Icmpv6Message, ipv6::solicited_node, ndp::NeighbourMessage};
 use lonely::*;
+use pair::{Side, config, ethernet, interface};
 
 #[test]
 fn a_host_checks_its_address_and_then_asks_for_routers() {
@@ -589,4 +590,27 @@ fn without_probes_an_address_is_used_at_once() {
     host.pass(Duration::ZERO);
     assert!(host.link_local().is_some());
     assert!(host.of_kind(SOLICITATION).is_empty());
+}
+
+/// RFC 7217: the addresses follow from the key, the network and the interface.
+#[test]
+fn a_key_is_also_that_of_interfaces_that_are_added_later() {
+    let tentative = |secret: u8, key: Option<[u8; 16]>| {
+        let mut knobs = config();
+        knobs.set("ip.autoconfiguration", "true").unwrap();
+        let own = interface(Side::A, ethernet());
+        let mut stack = Stack::new(&knobs, own, [secret; 16]).unwrap();
+        if let Some(key) = key {
+            stack.set_identifier_key(key);
+        }
+        stack
+            .add_interface(&knobs, interface(Side::B, ethernet()))
+            .unwrap();
+        let tentative: Vec<_> = stack.tentative_addresses().map(|own| own.address).collect();
+        assert_eq!(tentative.len(), 2);
+        assert_ne!(tentative[0], tentative[1]);
+        tentative
+    };
+    assert_eq!(tentative(1, Some([9; 16])), tentative(2, Some([9; 16])));
+    assert_ne!(tentative(1, None)[1], tentative(2, None)[1]);
 }

@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 use core::net::{Ipv4Addr, SocketAddr};
 
 use fullpipe::device::{Medium, RxMeta, TxMeta};
-use fullpipe::{ConnectionId, Instant, ListenOptions, ListenerId, Stack, UdpId};
+use fullpipe::{ConnectionId, Instant, InterfaceId, ListenOptions, ListenerId, Stack, UdpId};
 use fullpipe_pool::{Holder, Rng};
 use fullpipe_wire::{ArpOperation, Ecn, Icmpv4Message, TcpHeader};
 
@@ -466,7 +466,7 @@ impl World {
             self.turn(64, 0);
             match self.stack.next_timeout() {
                 Some(at) => self.now = self.now.max(at),
-                None if self.stack.waits_for_device() => {}
+                None if self.stack.waits_for_device(InterfaceId::FIRST) => {}
                 None => break,
             }
         }

@@ -4,6 +4,7 @@
 
 mod full;
 mod hosts;
+mod interfaces;
 mod options;
 mod polling;
 mod wire;

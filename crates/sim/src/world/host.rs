@@ -84,7 +84,8 @@ impl Host {
     pub fn is_relieved(&self) -> bool {
         let device = &self.device;
         let has_room = device.was_refused() && device.has_room();
-        has_room || (device.has_unreported_bytes() && self.stack.waits_for_device())
+        has_room
+            || (device.has_unreported_bytes() && self.stack.waits_for_device(InterfaceId::FIRST))
     }
 
     /// Returns true if the host has sent SYN cookies.

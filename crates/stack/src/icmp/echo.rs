@@ -12,7 +12,6 @@ use crate::{
     config::IcmpConfig,
     counters::{Counters, Discard},
     ip::{BuiltPacket, DatagramHeader, IpSender, Packet, SendQueue},
-    link::Station,
 };
 
 /// Echo replies that wait to be sent.
@@ -51,9 +50,8 @@ impl Echo {
         let header = DatagramHeader::EchoReply { ident, seq };
         // The source of the reply is the destination of the request.
         let ends = (packet.dst(), packet.src());
-        let Station { interface, mac } = packet.station;
-        let to = (interface, Some(mac));
-        if !self.replies.push(ends, to, header, payload, pool) {
+        let answers = Some(packet.station.mac);
+        if !self.replies.push(ends, answers, header, payload, pool) {
             counters.discard(Discard::IcmpEchoQueueFull);
         }
     }

@@ -73,6 +73,9 @@ impl Stack {
 impl ReceiveBatch<'_> {
     /// Processes one received frame, which need not be well-formed, as
     /// [`Stack::receive`] does.
+    ///
+    /// # Panics
+    /// Panics if the stack has no interface `meta.interface`.
     pub fn receive(&mut self, frame: &[u8], meta: RxMeta) {
         if self.continue_run(frame, meta) {
             return;

@@ -118,7 +118,7 @@ impl Addresses {
     }
 
     /// Returns true if the table is that of the loopback interface.
-    const fn is_loopback(&self) -> bool {
+    pub(crate) const fn is_loopback(&self) -> bool {
         #[cfg(feature = "loopback")]
         return self.is_loopback;
         #[cfg(not(feature = "loopback"))]

@@ -7,10 +7,10 @@ use fullpipe_pool::{Instant, Pool};
 use fullpipe_wire::{ChecksumPolicy, Ipv4Header, Protocol, WireError};
 
 use super::{
-    addresses::Addresses,
     audience::Audience,
     packet::{IpHeader, Packet},
     reassembly::Reassembler,
+    routes::Routes,
 };
 use crate::{
     config::IpConfig,
@@ -39,12 +39,12 @@ impl IpReceiver {
     }
 
     /// Processes one received packet, which need not be well-formed. Returns the datagram if the
-    /// packet is a whole datagram or completes one. `addresses` has the addresses of the interface
-    /// that received the packet's frame, and `station` sent the frame. `link_broadcast` is true if the
-    /// frame was addressed to every station.
+    /// packet is a whole datagram or completes one. `station` sent the packet's frame, and has the
+    /// interface that received it. `link_broadcast` is true if the frame was addressed to every
+    /// station.
     pub(crate) fn on_packet<'a>(
         &'a mut self,
-        addresses: &Addresses,
+        routes: &Routes,
         bytes: &'a [u8],
         (station, link_broadcast): (Station, bool),
         pool: &mut Pool,
@@ -61,8 +61,10 @@ impl IpReceiver {
         };
         counters.mib.ip_ext_in_octets += u64::from(header.total_len);
         *counters.mib.received_with(header.ecn) += 1;
+        let addresses = routes.addresses(station.interface);
         let audience = addresses.audience_of_input(header.dst.into());
-        if let Some(reason) = refused(addresses, &header, audience, link_broadcast) {
+        let may_send = || routes.may_send_to_us(station.interface, header.src.into());
+        if let Some(reason) = refused(audience, link_broadcast, may_send) {
             counters.discard(reason);
             return None;
         }
@@ -116,20 +118,19 @@ impl IpReceiver {
     }
 }
 
-/// Returns the reason to refuse a packet for its addresses, if there is one.
+/// Returns the reason to refuse a packet for its addresses, if there is one. `may_send` returns true
+/// if its source can be one other host.
 fn refused(
-    addresses: &Addresses,
-    header: &Ipv4Header,
     audience: Audience,
     link_broadcast: bool,
+    may_send: impl FnOnce() -> bool,
 ) -> Option<Discard> {
     match audience {
         Audience::Us if link_broadcast => return Some(Discard::IpUnicastInBroadcast),
         Audience::Us | Audience::Broadcast => {}
         Audience::Multicast | Audience::Other => return Some(Discard::IpNotForUs),
     }
-    let is_host = addresses.may_send_to_us(header.src.into());
-    (!is_host).then_some(Discard::IpBadSource)
+    (!may_send()).then_some(Discard::IpBadSource)
 }
 
 /// Returns the reason to refuse a packet for its IP options, if there is one. Options

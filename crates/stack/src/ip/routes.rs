@@ -3,8 +3,8 @@
 //! Rule: a packet leaves by the interface that has its source address, and an interface receives
 //! only packets to its own addresses (the strong model of RFC 1122 §3.3.4.2). The table therefore
 //! chooses an interface only where no source is given: the longest matching prefix wins (RFC 1812
-//! §5.2.4.3), of equal prefixes the smallest metric. The network of an address is a route like any
-//! other. The table also contains the addresses of this host, because a destination is compared
+//! §5.2.4.3), of equal prefixes the smallest metric. The network of an address is a route with the
+//! metric 0 that wins over an equal one. The table also contains the addresses of this host, because a destination is compared
 //! with them first. The table contains no MAC addresses, and no received packet changes it: ICMP
 //! redirects of both families are ignored (RFC 4861 §8 leaves a host the choice).
 
@@ -138,9 +138,6 @@ pub struct Routes {
     /// capacity.
     entries: Vec<RouteEntry>,
     most: usize,
-    /// The interface of packets to this host itself.
-    #[cfg(feature = "loopback")]
-    loopback: Option<InterfaceId>,
 }
 
 impl Routes {
@@ -152,23 +149,14 @@ impl Routes {
             tables: alloc::vec![addresses],
             entries: Vec::with_capacity(most),
             most,
-            #[cfg(feature = "loopback")]
-            loopback: None,
         }
     }
 
-    /// Sends packets to this host itself by `interface`.
-    #[cfg(feature = "loopback")]
-    pub(crate) const fn set_loopback(&mut self, interface: InterfaceId) {
-        self.loopback = Some(interface);
-    }
-
     /// Returns the interface of packets to this host itself.
-    const fn loopback(&self) -> Option<InterfaceId> {
-        #[cfg(feature = "loopback")]
-        return self.loopback;
-        #[cfg(not(feature = "loopback"))]
-        None
+    fn loopback(&self) -> Option<InterfaceId> {
+        let mut tables = self.tables();
+        let found = tables.find(|(_, addresses)| addresses.is_loopback());
+        found.map(|(interface, _)| interface)
     }
 
     /// Returns true if packets to `dst` stay on this host.
@@ -308,10 +296,10 @@ impl Routes {
     /// Returns the next hop of a packet to `dst` that leaves by `interface`; `None` as for
     /// [`lookup`](Self::lookup).
     pub(crate) fn lookup_on(&self, interface: InterfaceId, dst: IpAddr) -> Option<Route> {
-        if self.loopback() == Some(interface) {
+        let addresses = self.addresses(interface);
+        if addresses.is_loopback() {
             return self.is_local(dst).then_some(Route::Neighbour(dst));
         }
-        let addresses = self.addresses(interface);
         match addresses.audience(dst) {
             Audience::Us => None,
             Audience::Broadcast => Some(Route::Broadcast),
@@ -345,7 +333,7 @@ impl Routes {
 
     fn choose_source(&self, interface: InterfaceId, dst: IpAddr) -> Option<IpAddr> {
         let addresses = self.addresses(interface);
-        if self.loopback() == Some(interface) && self.interface_of(dst).is_some() {
+        if addresses.is_loopback() && self.interface_of(dst).is_some() {
             return Some(dst);
         }
         match addresses.as_slice() {
@@ -360,6 +348,27 @@ impl Routes {
                 })
             }
         }
+    }
+
+    /// Returns true if a packet from `src` may arrive by `interface`: `src` can be the address of one
+    /// other host. No other host has an address of this host, except an address that is valid on one
+    /// link only. RFC 1122 §3.2.1.3.
+    #[inline]
+    pub(crate) fn may_send_to_us(&self, interface: InterfaceId, src: IpAddr) -> bool {
+        let addresses = self.addresses(interface);
+        // Most hosts have one interface.
+        addresses.may_send_to_us(src) && (self.tables.len() == 1 || !self.is_own(interface, src))
+    }
+
+    /// Returns true if `src` is an address of this host, and `interface` receives from others.
+    #[cold]
+    fn is_own(&self, interface: InterfaceId, src: IpAddr) -> bool {
+        let is_of_link = match src {
+            IpAddr::V4(ip) => ip.is_link_local(),
+            IpAddr::V6(ip) => ip.is_unicast_link_local(),
+        };
+        let is_wire = !self.addresses(interface).is_loopback();
+        is_wire && !is_of_link && self.interface_of(src).is_some()
     }
 
     /// Returns the interface of packets from `src`, which is given, to `dst`.
@@ -405,15 +414,16 @@ impl Routes {
         best.0
     }
 
-    /// Returns the rank of the route to `dst` by `interface`, which is higher for better routes;
-    /// `None` if there is none.
-    fn rank(&self, interface: InterfaceId, dst: IpAddr) -> Option<(u8, Reverse<u32>)> {
+    /// Returns the rank of the route to `dst` by `interface`, which is higher for better routes:
+    /// length of the prefix, metric, and true for the network of an address. `None` if there is no
+    /// route.
+    fn rank(&self, interface: InterfaceId, dst: IpAddr) -> Option<(u8, Reverse<u32>, bool)> {
         let addresses = self.addresses(interface);
         let network = addresses.network_of(dst);
-        let network = network.map(|network| (network.prefix_len, Reverse(0)));
+        let network = network.map(|network| (network.prefix_len, Reverse(0), true));
         let entry = self.entry(interface, dst);
-        let entry = entry.map(|entry| (entry.to.prefix_len, Reverse(entry.metric)));
-        let last = (0, Reverse(u32::MAX));
+        let entry = entry.map(|entry| (entry.to.prefix_len, Reverse(entry.metric), false));
+        let last = (0, Reverse(u32::MAX), false);
         let announced = addresses.announced(dst).map(|_| last);
         // A group is reached by every interface with an address of its family.
         let is_group = addresses.audience(dst) != Audience::Other;

@@ -1,4 +1,5 @@
-//! A send queue of datagrams: one UDP socket has one, and all echo replies share one.
+//! A send queue of datagrams: a UDP socket has one for each interface, and the echo replies of an
+//! interface share one.
 //!
 //! Rule: payload is stored in one stream, beside a queue of addresses and lengths. Headers and
 //! fragments are written into the device's frame when a datagram leaves, so sending takes no packet
@@ -19,9 +20,7 @@ use super::{
     sender::{BuiltPacket, IpSender, Outgoing},
     v4::fragment::Fragmenter,
 };
-use crate::{
-    counters::Counters, device::TxChecksum, interface_id::InterfaceId, udp::info::UdpQueue,
-};
+use crate::{counters::Counters, device::TxChecksum, udp::info::UdpQueue};
 
 /// The protocol header of a datagram, without the fields that are computed when
 /// it is sent. Each variant is [`DatagramHeader::LEN`] bytes long.
@@ -84,8 +83,6 @@ struct QueuedDatagram {
     src: IpAddr,
     dst: IpAddr,
     header: DatagramHeader,
-    /// Interface by which the datagram leaves.
-    interface: InterfaceId,
     /// See [`BuiltPacket::answers`].
     answers: Option<MacAddress>,
     /// Bytes of payload, header excluded.
@@ -121,15 +118,14 @@ impl SendQueue {
         self.datagrams.capacity() * size_of::<QueuedDatagram>()
     }
 
-    /// Appends a datagram that leaves by `interface`; returns false if there is no room now.
-    /// `answers`: see [`BuiltPacket::answers`].
+    /// Appends a datagram; returns false if there is no room now. `answers`: see [`BuiltPacket::answers`].
     ///
     /// # Panics
     /// Panics if `payload` is too long for any datagram.
     pub(crate) fn push(
         &mut self,
         (src, dst): (IpAddr, IpAddr),
-        (interface, answers): (InterfaceId, Option<MacAddress>),
+        answers: Option<MacAddress>,
         header: DatagramHeader,
         payload: &[u8],
         pool: &mut Pool,
@@ -156,16 +152,10 @@ impl SendQueue {
             src,
             dst,
             header,
-            interface,
             answers,
             len,
         });
         true
-    }
-
-    /// Returns the interface by which the first datagram leaves.
-    pub(crate) fn first_interface(&self) -> Option<InterfaceId> {
-        self.datagrams.front().map(|datagram| datagram.interface)
     }
 
     /// Returns true if the queue is empty.

@@ -37,7 +37,7 @@ fn receive(bytes: &[u8], link_broadcast: bool) -> (Option<bool>, Counters) {
     let mut counters = Counters::default();
     let mut receiver = IpReceiver::new(&IpConfig::default(), &crate::secret::Secret([5; 16]));
     let received = receiver.on_packet(
-        &addresses(),
+        &Routes::new(addresses(), 0),
         bytes,
         (Station::UNSPECIFIED, link_broadcast),
         &mut pool,
@@ -179,7 +179,7 @@ fn arbitrary_bytes_never_panic_and_never_leak() {
         }
         let now = Instant::from_millis(step);
         receiver.on_packet(
-            &addresses(),
+            &Routes::new(addresses(), 0),
             &bytes,
             (Station::UNSPECIFIED, false),
             &mut pool,

@@ -72,7 +72,7 @@ mod receiver {
     use crate::{
         counters::Counters,
         icmp::ErrorQueue,
-        ip::{Addresses, IpReceiver, Packet},
+        ip::{IpReceiver, Packet, Routes},
         link::Station,
     };
     use fullpipe_pool::{Instant, Pool};
@@ -81,7 +81,7 @@ mod receiver {
         /// Returns `None`.
         pub(crate) const fn on_v6_packet<'a>(
             &'a mut self,
-            _addresses: &Addresses,
+            _routes: &Routes,
             _bytes: &'a [u8],
             _from: (Station, bool),
             _errors: &mut ErrorQueue,

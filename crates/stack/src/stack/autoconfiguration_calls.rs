@@ -57,8 +57,9 @@ impl Stack {
     /// Replaces the key from which this host's IPv6 addresses are formed (RFC 7217). By default the
     /// key follows from the secret given to [`new`](Self::new), so the addresses change at each
     /// start. If the application keeps a key, the addresses stay the same. Call this before the
-    /// first [`on_timeouts`](Self::on_timeouts).
+    /// first [`on_timeouts`](Self::on_timeouts). Interfaces that are added later use the key too.
     pub fn set_identifier_key(&mut self, key: [u8; 16]) {
+        self.identifier_key = Some(key);
         for (interface, of) in self.interface_ids().zip(&mut self.interfaces) {
             let addresses = self.routes.addresses_mut(interface);
             of.autoconfiguration.set_identifier_key(key, addresses);

@@ -48,7 +48,6 @@ impl Stack {
         config.icmp.errors_per_source = config.icmp.errors_per_second;
         let (state, _) = InterfaceState::new(&config, settings, secret);
         self.attach(state, Addresses::loopback());
-        self.routes.set_loopback(interface);
         self.loopback = Some(device);
     }
 
@@ -57,9 +56,10 @@ impl Stack {
         self.loopback.as_ref().map(Device::interface)
     }
 
-    /// Sends and receives at most `budget` packets to this host itself.
+    /// Sends and receives at most `budget` packets to this host itself. [`transmit`](Self::transmit)
+    /// does the same; a program calls this while its devices have no room.
     #[inline]
-    pub(crate) fn loop_back(&mut self, now: Instant, budget: usize) {
+    pub fn loop_back(&mut self, now: Instant, budget: usize) {
         if self.loopback.is_some() {
             self.loop_packets_back(now, budget);
         }

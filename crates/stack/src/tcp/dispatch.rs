@@ -9,7 +9,8 @@ use fullpipe_wire::{TcpFlags, TcpHeader, WireError, tcp::verify_checksum};
 
 use super::{
     Attachment, ConnectionSlot, FourTuple, HostContext, Owner, TcpLayer,
-    resets::{Answer, NoReset},
+    answer_queues::Answer,
+    resets::NoReset,
     syn_cache::{Decision, Handshake, HandshakeAction},
     syn_cookie::SynSummary,
     time_wait_table::TimeWaitAction,
@@ -237,7 +238,7 @@ impl TcpLayer {
         reason: Discard,
         host: &mut HostContext<'_>,
     ) -> Result<(), Discard> {
-        if self.cookies.is_full() {
+        if self.cookies.is_full(peer.sender.station.interface) {
             return Err(reason);
         }
         let contents = SynSummary::from_syn(syn, self.host_state.config.timestamps);

@@ -7,6 +7,7 @@
 //! searches a queue. The behaviour of a connection is in `fullpipe-tcp`, the layout of a frame in
 //! `egress`.
 
+pub(crate) mod answer_queues;
 pub(crate) mod dispatch;
 mod four_tuple;
 pub(crate) mod host_state;
@@ -58,6 +59,7 @@ use crate::{
     sources::SourceCounts,
     timer_wheel::TimerWheel,
 };
+use answer_queues::Answer;
 use host_state::HostState;
 use isn::InitialNumbers;
 use listener::ListeningSockets;
@@ -65,7 +67,7 @@ use memory_waiters::MemoryWaiters;
 use orphans::{Orphan, Orphans};
 use owner::{Owner, OwnerNumbers};
 use ports::EphemeralPorts;
-use resets::{Answer, Resets};
+use resets::Resets;
 use residence::Residence;
 pub(crate) use syn_cache::Decision;
 use syn_cache::SynCache;
@@ -198,6 +200,8 @@ impl TcpLayer {
     /// Adds the queues of one more interface.
     pub(crate) fn add_interface(&mut self) {
         self.transmit_queue.add_interface();
+        self.resets.add_interface();
+        self.cookies.add_interface();
         self.syn_cache.add_interface();
         self.time_waits.add_interface();
     }
@@ -249,7 +253,8 @@ impl TcpLayer {
     ) -> R {
         let env = self.host_state.env(index, host);
         let place = &self.slots[index].place;
-        self.residence.look(place, |connection| look(connection, &env))
+        self.residence
+            .look(place, |connection| look(connection, &env))
     }
 
     /// Offers freed memory to at most `budget` of the connections that wait for it.

@@ -9,7 +9,6 @@
 //!
 //! `dispatch` processes the ACK.
 
-use alloc::collections::VecDeque;
 use core::net::IpAddr;
 
 use fullpipe_pool::{Duration, Instant};
@@ -17,8 +16,8 @@ use fullpipe_tcp::{Segment, SeqNum};
 use fullpipe_wire::{TcpFlags, TcpOptions};
 
 use super::{
+    answer_queues::{Answer, AnswerQueues},
     four_tuple::FourTuple,
-    resets::{Answer, has_answer, take_answer},
 };
 use crate::{
     interface_id::InterfaceId,
@@ -57,13 +56,11 @@ pub(crate) struct SynSummary {
     size: u32,
 }
 
-/// The generator and verifier of cookies, with the queue of SYN-ACKs.
+/// The generator and verifier of cookies, with the SYN-ACKs that wait.
 #[derive(Debug)]
 pub(crate) struct SynCookies {
     secret: Secret,
-    /// Never grows beyond its first capacity.
-    queue: VecDeque<Answer>,
-    most: usize,
+    queues: AnswerQueues,
     /// Time of the last cookie. If it is `None` or too long ago, no ACK can carry a valid cookie.
     last_made: Option<Instant>,
 }
@@ -147,29 +144,34 @@ fn flags(asks_ecn: bool) -> TcpFlags {
 }
 
 impl SynCookies {
-    /// Derives the key from `secret`, and allocates a queue of `most` SYN-ACKs.
+    /// Derives the key from `secret`, and allocates the queue of one interface, for `most` SYN-ACKs.
     pub(crate) fn new(secret: &Secret, most: u32) -> Self {
         Self {
             secret: secret.derive(b"syn cookies"),
-            queue: VecDeque::with_capacity(most as usize),
-            most: most as usize,
+            queues: AnswerQueues::new(most),
             last_made: None,
         }
     }
 
+    /// Adds the queue of one more interface.
+    pub(crate) fn add_interface(&mut self) {
+        self.queues.add_interface();
+    }
+
     /// Returns the heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.queue.capacity() * size_of::<Answer>()
+        self.queues.heap_bytes()
     }
 
     /// Drops the SYN-ACKs from `ip`, which was removed from this host.
     pub(crate) fn forget_address(&mut self, ip: IpAddr) {
-        self.queue.retain(|answer| answer.tuple.local_ip != ip);
+        self.queues.forget_address(ip);
     }
 
-    /// Returns true if the queue of SYN-ACKs is full.
-    pub(crate) fn is_full(&self) -> bool {
-        self.queue.len() == self.most
+    /// Returns true if the queue of SYN-ACKs of `interface` is full.
+    pub(crate) fn is_full(&self, interface: InterfaceId) -> bool {
+        let (taken, most) = self.queues.level(interface);
+        taken == most
     }
 
     /// Returns the initial sequence number that encodes `syn`.
@@ -188,7 +190,7 @@ impl SynCookies {
             let back = if is_later { STAMP_MASK + 1 } else { 0 };
             stamps.value = stamped.wrapping_sub(back);
         }
-        self.queue.push_back(answer);
+        self.queues.push(answer);
         self.last_made = Some(now);
     }
 
@@ -223,12 +225,12 @@ impl SynCookies {
 
     /// Removes and returns the SYN-ACK to be sent next by `interface`.
     pub(crate) fn take(&mut self, interface: InterfaceId) -> Option<Answer> {
-        take_answer(&mut self.queue, interface)
+        self.queues.take(interface)
     }
 
     /// Returns true if a SYN-ACK waits that leaves by `interface`.
     pub(crate) fn has_for(&self, interface: InterfaceId) -> bool {
-        has_answer(&self.queue, interface)
+        self.queues.has_for(interface)
     }
 
     fn hash(&self, tuple: &FourTuple, irs: SeqNum, period: u32) -> u32 {

@@ -8,7 +8,7 @@ use core::net::IpAddr;
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SeqNum};
 
-use super::{four_tuple::FourTuple, resets::Answer};
+use super::{answer_queues::Answer, four_tuple::FourTuple};
 use crate::{interface_id::InterfaceId, secret::Secret};
 
 /// The contents of a SYN that a cookie can encode; empty in this build.
@@ -42,8 +42,11 @@ impl SynCookies {
         0
     }
 
+    /// Does nothing.
+    pub(crate) const fn add_interface(&mut self) {}
+
     /// Returns true.
-    pub(crate) const fn is_full(&self) -> bool {
+    pub(crate) const fn is_full(&self, _interface: InterfaceId) -> bool {
         true
     }
 

@@ -5,6 +5,7 @@
 
 pub(crate) mod info;
 mod receive_queue;
+mod send_queues;
 #[cfg(test)]
 mod tests;
 
@@ -14,19 +15,19 @@ use core::{
     net::{IpAddr, SocketAddr},
 };
 
-use fullpipe_pool::{Holder, Pool, Rng};
+use fullpipe_pool::{Pool, Rng};
 use fullpipe_wire::{Ipv4Header, Protocol, UdpHeader, WireError, udp};
 pub use info::{UdpInfo, UdpQueue};
 use receive_queue::ReceiveQueue;
 pub use receive_queue::UdpReceived;
+use send_queues::{Polled, SendQueues};
 
 use crate::{
     config::Config,
     counters::{Counters, Discard},
     icmp::{IcmpEvent, PathError},
     interface_id::InterfaceId,
-    ip::{BuiltPacket, DatagramHeader, IpSender, Packet, Routes, SendQueue},
-    queues::Queues,
+    ip::{BuiltPacket, DatagramHeader, IpSender, Packet, Routes},
     slab::{Key, Slab},
 };
 
@@ -118,8 +119,8 @@ pub struct UdpReady {
     /// A datagram can be read; or the socket's address was removed, which a receive reports as an
     /// error once all datagrams are read.
     pub readable: bool,
-    /// The send queue has room for a datagram, although packet memory may still be short; or the
-    /// socket's address was removed, and the next send reports this as an error.
+    /// The send queues have room for a datagram to any destination, although packet memory may still
+    /// be short; or the socket's address was removed, and the next send reports this as an error.
     pub writable: bool,
 }
 
@@ -136,23 +137,16 @@ struct UdpSocket {
     error: Option<(SocketAddr, PathError)>,
 }
 
-#[derive(Debug)]
-struct SocketQueues {
-    receive: ReceiveQueue,
-    send: SendQueue,
-}
-
 /// The UDP sockets of one stack.
 #[derive(Debug)]
 pub(crate) struct UdpSockets {
     sockets: Slab<UdpSocket>,
-    /// Queues of each slot of `sockets`.
-    buffers: Box<[SocketQueues]>,
+    /// The receive queue of each slot of `sockets`.
+    received: Box<[ReceiveQueue]>,
+    /// The send queues of each slot of `sockets`.
+    to_send: SendQueues,
     /// First socket of each bucket of ports. The number of buckets is a power of two.
     buckets: Box<[u32]>,
-    /// Sockets with datagrams to send: a queue for each interface, with the sockets whose first
-    /// datagram leaves by that interface.
-    sending: Queues,
     ephemeral: (u16, u16),
     longest: usize,
     rng: Rng,
@@ -162,10 +156,7 @@ impl UdpSockets {
     /// Allocates the sockets of a host.
     pub(crate) fn new(config: &Config, rng: Rng) -> Self {
         let udp = &config.udp;
-        let buffers = || SocketQueues {
-            receive: ReceiveQueue::new(udp.receive_queue, udp.receive_buffer),
-            send: SendQueue::new(Holder::Datagram, udp.send_queue, udp.send_buffer),
-        };
+        let received = || ReceiveQueue::new(udp.receive_queue, udp.receive_buffer);
         let pool = &config.pool;
         let floors = u64::from(pool.send_floor) + u64::from(pool.receive_floor);
         let sendable = (u64::from(pool.blocks).saturating_sub(floors)) * u64::from(pool.block_size);
@@ -175,9 +166,9 @@ impl UdpSockets {
         let port = |port: u32| u16::try_from(port).unwrap_or(u16::MAX);
         Self {
             sockets: Slab::new(udp.sockets),
-            buffers: (0..udp.sockets).map(|_| buffers()).collect(),
+            received: (0..udp.sockets).map(|_| received()).collect(),
+            to_send: SendQueues::new(udp),
             buckets: vec![NONE; (udp.sockets as usize).next_power_of_two()].into(),
-            sending: Queues::new(1, udp.sockets),
             ephemeral: (
                 port(config.stack.ephemeral_low),
                 port(config.stack.ephemeral_high),
@@ -189,17 +180,17 @@ impl UdpSockets {
 
     /// Returns the heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        let queued = |queues: &SocketQueues| queues.receive.heap_bytes() + queues.send.heap_bytes();
+        let received = self.received.iter().map(ReceiveQueue::heap_bytes);
         self.sockets.heap_bytes()
-            + size_of_val(&*self.buffers)
-            + self.buffers.iter().map(queued).sum::<usize>()
+            + size_of_val(&*self.received)
+            + received.sum::<usize>()
+            + self.to_send.heap_bytes()
             + size_of_val(&*self.buckets)
-            + self.sending.heap_bytes()
     }
 
-    /// Adds the queue of one more interface.
+    /// Adds the send queues of one more interface.
     pub(crate) fn add_interface(&mut self) {
-        self.sending.add_queues(1);
+        self.to_send.add_interface();
     }
 
     /// Opens a socket; see [`Stack::udp_bind`](crate::Stack::udp_bind).
@@ -261,11 +252,11 @@ impl UdpSockets {
     /// Returns the readiness of the socket.
     pub(crate) fn ready(&self, id: UdpId) -> Result<UdpReady, UdpError> {
         self.open(id)?;
-        let buffers = &self.buffers[id.0.index as usize];
-        let has_error = self.sockets[id.0.index].removed;
+        let index = id.0.index;
+        let has_error = self.sockets[index].removed;
         Ok(UdpReady {
-            readable: has_error || !buffers.receive.is_empty(),
-            writable: has_error || buffers.send.has_room(),
+            readable: has_error || !self.received[index as usize].is_empty(),
+            writable: has_error || self.to_send.has_room(index),
         })
     }
 
@@ -273,11 +264,11 @@ impl UdpSockets {
     /// datagrams that the socket dropped.
     pub(crate) fn info(&self, id: UdpId) -> Result<UdpInfo, UdpError> {
         self.open(id)?;
-        let buffers = &self.buffers[id.0.index as usize];
+        let received = &self.received[id.0.index as usize];
         Ok(UdpInfo {
-            unread: buffers.receive.level(),
-            unsent: buffers.send.level(),
-            drops: buffers.receive.drops(),
+            unread: received.level(),
+            unsent: self.to_send.level(id.0.index),
+            drops: received.drops(),
         })
     }
 
@@ -320,12 +311,8 @@ impl UdpSockets {
             src_port,
             dst_port: to.port(),
         };
-        let send = &mut self.buffers[id.0.index as usize].send;
-        let was_empty = send.is_empty();
-        let taken = send.push((src, to.ip()), (interface, None), header, payload, pool);
-        if taken && was_empty {
-            self.sending.join(interface.0.into(), id.0.index);
-        }
+        let (at, ends) = ((id.0.index, interface), (src, to.ip()));
+        let taken = self.to_send.push(at, ends, header, payload, pool);
         if !taken {
             counters.mib.udp_sndbuf_errors += 1;
         }
@@ -341,7 +328,7 @@ impl UdpSockets {
         pool: &mut Pool,
     ) -> Result<Option<UdpReceived>, UdpError> {
         let removed = self.open(id)?.removed;
-        let queue = &mut self.buffers[id.0.index as usize].receive;
+        let queue = &mut self.received[id.0.index as usize];
         if removed && queue.is_empty() {
             return Err(UdpError::AddressRemoved);
         }
@@ -365,9 +352,8 @@ impl UdpSockets {
         if !self.sockets[index].removed {
             self.unlink(index);
         }
-        let buffers = &mut self.buffers[index as usize];
-        buffers.receive.clear(pool);
-        if buffers.send.is_empty() {
+        self.received[index as usize].clear(pool);
+        if self.to_send.is_empty(index) {
             self.sockets.remove(index);
         } else {
             self.sockets[index].closing = true;
@@ -393,8 +379,7 @@ impl UdpSockets {
             if removed || socket.local.ip() != ip {
                 continue;
             }
-            self.sending.leave(index);
-            self.buffers[index as usize].send.clear(pool);
+            self.to_send.clear(index, pool);
             if closing {
                 self.sockets.remove(index);
                 continue;
@@ -450,9 +435,7 @@ impl UdpSockets {
             .ok_or(Discard::UdpNoPort)?;
         let from = SocketAddr::new(packet.src(), header.src_port);
         let to = SocketAddr::new(packet.dst(), header.dst_port);
-        self.buffers[index as usize]
-            .receive
-            .push((from, to), payload, pool)?;
+        self.received[index as usize].push((from, to), payload, pool)?;
         Ok(UdpId(self.sockets.key(index)))
     }
 
@@ -473,7 +456,7 @@ impl UdpSockets {
 
     /// Returns true if a datagram waits to be sent by `interface`.
     pub(crate) fn wants_output(&self, interface: InterfaceId) -> bool {
-        !self.sending.is_empty(interface.0.into())
+        self.to_send.has_output(interface)
     }
 
     /// Writes the next packet of `interface` to the start of `packet`, which is at least as long as
@@ -487,29 +470,25 @@ impl UdpSockets {
         packet: &mut [u8],
         counters: &mut Counters,
     ) -> Option<(BuiltPacket, Option<UdpId>)> {
-        let sending = interface.0.into();
-        let index = self.sending.first(sending)?;
-        let queue = &mut self.buffers[index as usize].send;
-        let built = queue
-            .poll_packet(sender, pool, packet, counters)
-            .expect("a socket that sends has something to send");
-        if queue.is_fragmenting() {
+        let polled = self
+            .to_send
+            .poll(interface, sender, pool, packet, counters)?;
+        let Polled {
+            built,
+            socket: index,
+            is_last,
+        } = polled;
+        if !is_last {
             return Some((built, None));
         }
-        let next = queue.first_interface();
-        let emptied = next.is_none();
         counters.mib.udp_out_datagrams += 1;
-        match next {
-            None => self.sending.leave(index),
-            Some(next) if next == interface => self.sending.rotate(sending, index),
-            Some(next) => _ = self.sending.join(next.0.into(), index),
+        if self.sockets[index].closing {
+            if self.to_send.is_empty(index) {
+                self.sockets.remove(index);
+            }
+            return Some((built, None));
         }
-        let closing = self.sockets[index].closing;
-        if closing && emptied {
-            self.sockets.remove(index);
-        }
-        let id = (!closing).then(|| UdpId(self.sockets.key(index)));
-        Some((built, id))
+        Some((built, Some(UdpId(self.sockets.key(index)))))
     }
 
     /// Closes every socket and frees all memory.
@@ -523,9 +502,8 @@ impl UdpSockets {
                 self.unlink(index);
             }
             self.sockets.remove(index);
-            self.sending.leave(index);
-            self.buffers[index as usize].receive.clear(pool);
-            self.buffers[index as usize].send.clear(pool);
+            self.received[index as usize].clear(pool);
+            self.to_send.clear(index, pool);
         }
     }
 

@@ -96,7 +96,7 @@ impl Host {
         } = self;
         let now = fullpipe_pool::Instant::ZERO;
         let packet = receiver.on_packet(
-            routes.addresses(InterfaceId::FIRST),
+            routes,
             bytes,
             (crate::link::Station::UNSPECIFIED, false),
             pool,

@@ -135,3 +135,43 @@ fn a_group_is_reached_by_an_interface_of_its_family() {
     let everyone = routes.lookup(ip("255.255.255.255"));
     assert_eq!(everyone, Some((SECOND, Route::Broadcast)));
 }
+
+#[test]
+fn the_network_of_an_address_wins_over_an_equal_route() {
+    let mut routes = two_interfaces();
+    routes
+        .add(route("10.0.2.0/24", "10.0.1.1", FIRST, 0))
+        .unwrap();
+    let near = ip("10.0.2.7");
+    assert_eq!(routes.lookup(near), through(SECOND, "10.0.2.7"));
+    assert_eq!(routes.source(near), Some(ip("10.0.2.2")));
+}
+
+#[test]
+fn an_address_of_this_host_is_no_source_of_received_packets() {
+    let mut routes = two_interfaces();
+    for (address, interface) in [
+        ("169.254.7.7/16", FIRST),
+        ("fd00::1/64", SECOND),
+        ("fe80::1/64", SECOND),
+    ] {
+        let addresses = routes.addresses_mut(interface);
+        addresses.add(subnet(address)).unwrap();
+    }
+    for (src, on_first, on_second) in [
+        ("10.0.1.2", false, false),
+        ("10.0.2.2", false, false),
+        ("10.0.1.9", true, true),
+        ("10.0.2.255", true, false),
+        ("127.0.0.1", false, false),
+        ("::1", false, false),
+        ("fd00::1", false, false),
+        ("fd00::2", true, true),
+        // Each link has its own hosts with these addresses.
+        ("169.254.7.7", false, true),
+        ("fe80::1", true, false),
+    ] {
+        let may = [FIRST, SECOND].map(|interface| routes.may_send_to_us(interface, ip(src)));
+        assert_eq!(may, [on_first, on_second], "{src}");
+    }
+}

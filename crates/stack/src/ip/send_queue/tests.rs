@@ -7,12 +7,14 @@ use fullpipe_wire::ChecksumPolicy;
 
 use super::*;
 
-const TO: (InterfaceId, Option<MacAddress>) = (InterfaceId::FIRST, None);
 use crate::{
     config::IpConfig,
     device::{Capabilities, Medium},
-    ip::{Addresses, IpReceiver, Subnet},
+    ip::{Addresses, IpReceiver, Routes, Subnet},
 };
+
+/// The datagrams answer no frame.
+const TO: Option<MacAddress> = None;
 
 const NOBODY: (crate::link::Station, bool) = (crate::link::Station::UNSPECIFIED, false);
 const HERE: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(10, 0, 0, 1));
@@ -69,7 +71,7 @@ fn every_length_arrives_as_it_was_written() {
                 address: THERE,
                 prefix_len: 24,
             };
-            let there = Addresses::new(there, 1, false);
+            let there = Routes::new(Addresses::new(there, 1, false), 0);
             let mut receiver =
                 IpReceiver::new(&IpConfig::default(), &crate::secret::Secret([5; 16]));
             let mut whole = None;

@@ -21,6 +21,7 @@ use crate::{
         audience::Audience,
         packet::{IpHeader, Packet, ReceivedFragment},
         reassembly::Reassembled,
+        routes::Routes,
     },
     link::Station,
 };
@@ -29,14 +30,13 @@ use crate::{
 const NO_NEXT_HEADER: u8 = 59;
 
 impl IpReceiver {
-    /// Processes one packet that an interface with `addresses` received; the packet need not be
-    /// well-formed. Returns the datagram if the packet is a whole datagram or completes one.
-    /// `station` sent the packet's frame; `link_group` is true if the frame
-    /// was addressed to several stations.
+    /// Processes one packet, which need not be well-formed. Returns the datagram if the packet is a
+    /// whole datagram or completes one. `station` sent the packet's frame, and has the interface that
+    /// received it; `link_group` is true if the frame was addressed to several stations.
     #[inline(never)]
     pub(crate) fn on_v6_packet<'a>(
         &'a mut self,
-        addresses: &Addresses,
+        routes: &Routes,
         bytes: &'a [u8],
         (station, link_group): (Station, bool),
         errors: &mut ErrorQueue,
@@ -44,7 +44,7 @@ impl IpReceiver {
         counters: &mut Counters,
     ) -> Option<Packet<'a>> {
         // A host without an IPv6 address behaves as if it did not know IPv6.
-        if !addresses.speaks_v6() {
+        if !routes.addresses(station.interface).speaks_v6() {
             if station.mac != MacAddress::UNSPECIFIED {
                 counters.discard(Discard::FrameUnknownType);
                 return None;
@@ -63,7 +63,7 @@ impl IpReceiver {
         };
         counters.mib.ip_ext_in_octets += bytes.len() as u64;
         *counters.mib.received_with(header.ecn) += 1;
-        let accepted = audience(addresses, &header, link_group).and_then(|group| {
+        let accepted = audience(routes, station, &header, link_group).and_then(|group| {
             let packet = ((header, bytes), (station, group));
             self.accept(packet, errors, (pool, now), counters)
         });
@@ -238,7 +238,13 @@ const fn reason_for(code: ParameterProblemCode) -> Discard {
 ///
 /// # Errors
 /// Returns the reason to refuse the packet for its addresses.
-fn audience(addresses: &Addresses, header: &Ipv6Header, link_group: bool) -> Result<bool, Discard> {
+fn audience(
+    routes: &Routes,
+    station: Station,
+    header: &Ipv6Header,
+    link_group: bool,
+) -> Result<bool, Discard> {
+    let addresses = routes.addresses(station.interface);
     let group = match addresses.audience_of_input(header.dst.into()) {
         Audience::Us if link_group => return Err(Discard::IpUnicastInBroadcast),
         Audience::Us => false,
@@ -249,7 +255,7 @@ fn audience(addresses: &Addresses, header: &Ipv6Header, link_group: bool) -> Res
     };
     // Duplicate address detection sends neighbour solicitations from the unspecified address. RFC
     // 4862 §5.4.2.
-    let is_host = addresses.may_send_to_us(header.src.into());
+    let is_host = routes.may_send_to_us(station.interface, header.src.into());
     match is_host || (group && header.src.is_unspecified()) {
         true => Ok(group),
         false => Err(Discard::IpBadSource),

@@ -170,7 +170,8 @@ fn receive(bytes: &[u8], link_group: bool) -> Outcome {
     let mut errors = ErrorQueue::new(&IcmpConfig::default(), &secret);
     let at = (&mut pool, Instant::ZERO);
     let from = (STATION, link_group);
-    let packet = receiver.on_v6_packet(&host(), bytes, from, &mut errors, at, &mut counters);
+    let routes = Routes::new(host(), 0);
+    let packet = receiver.on_v6_packet(&routes, bytes, from, &mut errors, at, &mut counters);
     Outcome {
         delivered: packet.map(|packet| packet.protocol()),
         counters,
