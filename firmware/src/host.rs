@@ -43,6 +43,9 @@ impl Host {
     ///
     /// # Panics
     /// Panics if the controller does not answer, or the configuration is refused.
+    // Not inlined: a new stack is moved several times, and the memory of the moves would be part of the
+    // caller's frame while the host runs.
+    #[inline(never)]
     pub fn start(options: &Options<'_>, mut clock: Clock) -> Self {
         let [_, b, c, d] = options.address.octets();
         let mac = MacAddress([2, 0, 0, b, c, d]);
