@@ -369,6 +369,7 @@ impl Stack {
             OutputSource::Connections => self.send_for_connections(interface, device, now, most),
             OutputSource::Udp => self.send_packet(by, device, now, |stack, packet| {
                 let sender = &mut stack.interfaces[at].sender;
+                sender.expire_path_mtus(now);
                 let (pool, counters) = (&mut stack.pool, &mut stack.counters);
                 let udp = &mut stack.udp;
                 let (built, socket) =

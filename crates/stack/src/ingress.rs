@@ -12,6 +12,8 @@ pub use batch::ReceiveBatch;
 use fullpipe_pool::{Instant, Pool};
 use fullpipe_wire::{Protocol, TcpHeader, UnreachableCode};
 
+#[cfg(feature = "path-mtu")]
+use crate::icmp::PathError;
 use crate::{
     counters::Counters,
     device::RxMeta,
@@ -181,8 +183,24 @@ impl Stack {
             Protocol::Udp | Protocol::Icmp | Protocol::Icmpv6 | Protocol::Other(_) => {
                 if let Some(id) = self.udp.on_icmp(event, &mut self.counters) {
                     self.events.udp(id.0.index);
+                    #[cfg(feature = "path-mtu")]
+                    self.note_path_mtu(event, now);
                 }
             }
+        }
+    }
+}
+
+#[cfg(feature = "path-mtu")]
+impl Stack {
+    /// Notes the path MTU that a router reported about a datagram of a socket. Further datagrams to
+    /// the same host leave in packets of at most this length.
+    fn note_path_mtu(&mut self, event: &icmp::IcmpEvent, now: Instant) {
+        if let PathError::FragmentationNeeded { mtu, .. } = event.error {
+            let (local, remote) = (event.local.ip(), event.remote.ip());
+            let interface = self.routes.interface_between(local, remote);
+            let sender = &mut self.interfaces[interface.index()].sender;
+            sender.learn_path_mtu(remote, mtu, now);
         }
     }
 }

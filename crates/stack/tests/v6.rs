@@ -586,3 +586,110 @@ fn the_smallest_path_mtu_holds_for_ipv6() {
     let info = pair.a.stack.tcp_info(client, now).unwrap();
     assert_eq!(info.mss, 1_400 - 40 - 20 - 12);
 }
+
+/// The IPv6 packets that A sends now.
+fn sent_by_a(pair: &mut Pair) -> Vec<(Ipv6Header, Vec<u8>)> {
+    let (now, a) = (pair.now, &mut pair.a);
+    let mut packets = Vec::new();
+    while a.stack.transmit(&mut a.port, now, 1) > 0 {
+        let (frame, _) = a.port.last_sent();
+        let (header, payload) = Ipv6Header::parse(&frame[14..]).unwrap();
+        packets.push((header, payload.to_vec()));
+    }
+    packets
+}
+
+/// RFC 6437 §3: every packet of a flow has the label of the flow, retransmissions and fragments
+/// included, and another flow has another label.
+#[test]
+fn packets_have_the_label_of_their_flow() {
+    let mut pair = pair_of(&config(), ethernet());
+    let (client, _) = connected(&mut pair, B6);
+    let label = |packets: &[(Ipv6Header, Vec<u8>)]| {
+        let mut labels: Vec<_> = packets.iter().map(|(of, _)| of.flow_label).collect();
+        labels.dedup();
+        let [label] = labels[..] else {
+            panic!("{labels:?}")
+        };
+        label
+    };
+    pair.write(Side::A, client, &[7; 5_000]);
+    let of_connection = label(&sent_by_a(&mut pair));
+    assert_ne!(of_connection, 0);
+    pair.pass(Duration::from_secs(2));
+    pair.write(Side::A, client, &[7; 5_000]);
+    assert_eq!(label(&sent_by_a(&mut pair)), of_connection);
+    let socket = pair
+        .a
+        .stack
+        .udp_bind(SocketAddr::from((A6, 4_000)))
+        .unwrap();
+    let send = |pair: &mut Pair, port, len: usize| {
+        let to = SocketAddr::from((B6, port));
+        assert!(pair.a.stack.udp_send(socket, to, &vec![1; len]).unwrap());
+        label(&sent_by_a(pair))
+    };
+    let of_datagrams = send(&mut pair, 7, 100);
+    assert_eq!(send(&mut pair, 7, 4_000), of_datagrams, "fragments");
+    assert_ne!(send(&mut pair, 8, 100), of_datagrams);
+    assert_ne!(of_datagrams, of_connection);
+}
+
+/// A packet-too-big message to A about a datagram from its port 4000 to port 7 of B.
+#[cfg(all(feature = "path-mtu", feature = "icmp-errors"))]
+fn too_big_datagram(mtu: u32, port: u16) -> Vec<u8> {
+    let mut quoted = vec![0; Ipv6Header::LEN + 8];
+    Ipv6Header::new(A6, B6, Protocol::Udp, 1_400).write(&mut quoted);
+    quoted[40..42].copy_from_slice(&port.to_be_bytes());
+    quoted[42..44].copy_from_slice(&7_u16.to_be_bytes());
+    let router = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 9);
+    let mut bytes = vec![0; Icmpv6Message::LEN];
+    Icmpv6Message::PacketTooBig { mtu }.write(&mut bytes, (router, A6), Checksum::of(&quoted));
+    bytes.extend(quoted);
+    let header = Ipv6Header::new(router, A6, Protocol::Icmpv6, bytes.len());
+    let mut frame = frame(&header, &bytes);
+    frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9]);
+    frame
+}
+
+/// RFC 8201 §4: routers do not fragment, so a datagram must leave in fragments that fit the path.
+#[cfg(all(feature = "path-mtu", feature = "icmp-errors"))]
+#[test]
+fn datagrams_leave_in_packets_that_the_path_carries() {
+    let mut pair = pair_of(&config(), ethernet());
+    let socket = pair
+        .a
+        .stack
+        .udp_bind(SocketAddr::from((A6, 4_000)))
+        .unwrap();
+    let longest = |pair: &mut Pair| {
+        let to = SocketAddr::from((B6, 7));
+        assert!(pair.a.stack.udp_send(socket, to, &[1; 1_400]).unwrap());
+        let sent = sent_by_a(pair);
+        let lens = sent.iter().map(|(_, payload)| 40 + payload.len());
+        (sent.len(), lens.max().unwrap_or(0))
+    };
+    longest(&mut pair); // asks for B's MAC address
+    pair.pass(Duration::from_secs(1));
+    assert_eq!(longest(&mut pair), (1, 1_448));
+    for (name, report) in [
+        ("a port without a socket", too_big_datagram(1_300, 4_001)),
+        ("below the smallest MTU", too_big_datagram(1_200, 4_000)),
+    ] {
+        pair.a.stack.receive(&report, RxMeta::default(), pair.now);
+        assert_eq!(longest(&mut pair), (1, 1_448), "{name}");
+    }
+    let report = too_big_datagram(1_300, 4_000);
+    pair.a.stack.receive(&report, RxMeta::default(), pair.now);
+    let (count, len) = longest(&mut pair);
+    assert_eq!(count, 2);
+    assert!((1_280..=1_300).contains(&len), "{len}");
+    pair.pass(Duration::from_secs(601));
+    longest(&mut pair); // the MAC address is old
+    pair.pass(Duration::from_secs(1));
+    assert_eq!(
+        longest(&mut pair),
+        (1, 1_448),
+        "larger packets are tried again"
+    );
+}

@@ -99,6 +99,7 @@ pub(super) fn write_ip(
         src: tuple.local_ip,
         dst: tuple.remote_ip,
         protocol: Protocol::Tcp,
+        ports: (tuple.local_port, tuple.remote_port),
         payload_len: written.len,
         ecn: written.ecn,
         dont_fragment: written.dont_fragment,

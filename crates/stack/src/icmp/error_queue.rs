@@ -253,6 +253,7 @@ impl ErrorQueue {
             src: error.src,
             dst: error.dst,
             protocol,
+            ports: (0, 0),
             payload_len: Icmpv4Message::LEN + error.quoted_len,
             ecn: Ecn::NotEct,
             dont_fragment: false,

@@ -55,6 +55,14 @@ impl DatagramHeader {
         }
     }
 
+    /// Returns the ports by which routers tell flows apart; an echo reply has none.
+    const fn ports(self) -> (u16, u16) {
+        match self {
+            Self::Udp { src_port, dst_port } => (src_port, dst_port),
+            Self::EchoReply { .. } => (0, 0),
+        }
+    }
+
     /// Writes the header in front of a payload; `payload` is the payload's checksum.
     fn write(self, header: &mut [u8], src: IpAddr, dst: IpAddr, payload: Checksum) {
         match self {
@@ -198,13 +206,14 @@ impl SendQueue {
             src: datagram.src,
             dst: datagram.dst,
             protocol: datagram.header.protocol(datagram.dst),
+            ports: datagram.header.ports(),
             payload_len,
             ecn: Ecn::NotEct,
             dont_fragment: false,
         };
         // The rest of a datagram that is partly sent leaves in fragments, even if a router has
         // raised the MTU.
-        if self.fragmenting.is_some() || payload_len > sender.max_payload(datagram.dst) {
+        if self.fragmenting.is_some() || payload_len > sender.max_datagram(datagram.dst) {
             return Some(self.next_fragment(&datagram, &outgoing, sender, pool, packet, counters));
         }
         let header_len = IpSender::header_len(datagram.dst);

@@ -5,7 +5,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use fullpipe_pool::Rng;
+use fullpipe_pool::{Instant, Rng};
 use fullpipe_wire::{Ecn, Ipv4Header, MacAddress, Protocol};
 
 use super::{
@@ -30,6 +30,9 @@ pub(crate) struct Outgoing {
     pub(crate) dst: IpAddr,
     /// Protocol of the payload.
     pub(crate) protocol: Protocol,
+    /// Source port and destination port; `(0, 0)` if the protocol has none. Only the flow label of
+    /// IPv6 follows from them.
+    pub(crate) ports: (u16, u16),
     /// Bytes of payload.
     pub(crate) payload_len: usize,
     /// ECN codepoint. RFC 3168 §5.
@@ -64,12 +67,21 @@ pub(crate) struct IpSender {
     /// MTU of IPv6 packets and their hop limit, if a router announced them.
     #[cfg(feature = "slaac")]
     announced: (Option<u16>, Option<u8>),
+    #[cfg(feature = "ipv6")]
+    labels: v6::flow_label::FlowLabels,
+    #[cfg(all(feature = "ipv6", feature = "path-mtu"))]
+    path_mtus: v6::path_mtu::PathMtus,
     identifications: Identifications,
 }
 
+/// Largest number of destinations whose path MTU is known, and the number with a small pool.
+#[cfg(all(feature = "ipv6", feature = "path-mtu"))]
+const PATHS: [usize; 2] = [32, 4];
+
 impl IpSender {
     /// Returns a writer for a device with these capabilities. With `fast_identifications`, 1,152 bytes
-    /// are allocated for a cache, so that most identification fields are computed faster.
+    /// are allocated for a cache, so that most identification fields are computed faster, and more
+    /// path MTUs are kept.
     pub(crate) fn new(
         device: &Capabilities,
         config: &IpConfig,
@@ -82,12 +94,22 @@ impl IpSender {
             ttl: config.ttl.clamp(1, 255) as u8,
             #[cfg(feature = "slaac")]
             announced: (None, None),
+            #[cfg(feature = "ipv6")]
+            labels: v6::flow_label::FlowLabels::new(rng.fork_named("flow_labels")),
+            #[cfg(all(feature = "ipv6", feature = "path-mtu"))]
+            path_mtus: v6::path_mtu::PathMtus::new(match fast_identifications {
+                true => PATHS[0],
+                false => PATHS[1],
+            }),
             identifications: Identifications::new(rng, fast_identifications),
         }
     }
 
     /// Returns the heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
+        #[cfg(all(feature = "ipv6", feature = "path-mtu"))]
+        return self.identifications.heap_bytes() + self.path_mtus.heap_bytes();
+        #[cfg(not(all(feature = "ipv6", feature = "path-mtu")))]
         self.identifications.heap_bytes()
     }
 
@@ -107,6 +129,44 @@ impl IpSender {
     /// Returns the largest payload of one packet to `dst`, in bytes.
     pub(crate) const fn max_payload(&self, dst: IpAddr) -> usize {
         self.mtu_to(dst).saturating_sub(Self::header_len(dst))
+    }
+
+    /// Returns the largest datagram of one packet to `dst`, in bytes, which the path carries if
+    /// routers have reported its MTU.
+    pub(crate) fn max_datagram(&self, dst: IpAddr) -> usize {
+        self.path_mtu_to(dst).saturating_sub(Self::header_len(dst))
+    }
+
+    /// Returns the largest packet of a datagram to `dst`, in bytes.
+    fn path_mtu_to(&self, dst: IpAddr) -> usize {
+        #[cfg(all(feature = "ipv6", feature = "path-mtu"))]
+        if let IpAddr::V6(ip) = dst
+            && let Some(mtu) = self.path_mtus.get(ip)
+        {
+            return self.mtu_to(dst).min(mtu.into());
+        }
+        self.mtu_to(dst)
+    }
+
+    /// Notes that a link on the path to `dst` carries packets of at most `mtu` bytes. Routers
+    /// fragment IPv4 packets, so only paths of IPv6 are noted.
+    #[cfg(feature = "path-mtu")]
+    pub(crate) fn learn_path_mtu(&mut self, dst: IpAddr, mtu: u16, now: Instant) {
+        #[cfg(feature = "ipv6")]
+        if let IpAddr::V6(ip) = dst {
+            self.path_mtus.learn(ip, mtu, now);
+        }
+        #[cfg(not(feature = "ipv6"))]
+        let _ = (dst, mtu, now);
+    }
+
+    /// Forgets the path MTUs whose time is over.
+    #[inline]
+    pub(crate) fn expire_path_mtus(&mut self, now: Instant) {
+        #[cfg(all(feature = "ipv6", feature = "path-mtu"))]
+        self.path_mtus.expire(now);
+        #[cfg(not(all(feature = "ipv6", feature = "path-mtu")))]
+        let _ = now;
     }
 
     /// Returns the largest packet to `dst`, in bytes.
@@ -166,19 +226,19 @@ impl IpSender {
                 header.total_len.into()
             }
             Ends::V6(src, dst) => {
-                let hop_limit = self.hop_limit();
-                v6::output::write_header(packet, (src, dst), outgoing, hop_limit)
+                let fields = (self.hop_limit(), self.flow_label((src, dst), outgoing));
+                v6::output::write_header(packet, (src, dst), outgoing, fields)
             }
         };
         counters.mib.ip_ext_out_octets += len as u64;
         len
     }
 
-    /// Begins to fragment a datagram that is longer than [`max_payload`](Self::max_payload).
+    /// Begins to fragment a datagram that is longer than [`max_datagram`](Self::max_datagram).
     pub(crate) fn fragment(&mut self, outgoing: &Outgoing, counters: &mut Counters) -> Fragmenter {
         counters.mib.ip_out_requests += 1;
         counters.mib.ip_frag_oks += 1;
-        let most = self.mtu_to(outgoing.dst) - Self::fragment_header_len(outgoing.dst);
+        let most = self.path_mtu_to(outgoing.dst) - Self::fragment_header_len(outgoing.dst);
         let identification = match outgoing.dst {
             IpAddr::V4(_) => self.identifications.take().into(),
             IpAddr::V6(_) => self.identifications.take_long(),
@@ -222,11 +282,28 @@ impl IpSender {
             Ends::V6(src, dst) => {
                 let piece = (fragmenter, fragment);
                 let ends = (src, dst);
-                v6::output::write_fragment_header(packet, ends, outgoing, self.hop_limit(), piece)
+                let fields = (self.hop_limit(), self.flow_label(ends, outgoing));
+                v6::output::write_fragment_header(packet, ends, outgoing, fields, piece)
             }
         };
         counters.mib.ip_ext_out_octets += len as u64;
         len
+    }
+
+    /// Returns the flow label of an IPv6 packet.
+    #[inline]
+    fn flow_label(&mut self, ends: (Ipv6Addr, Ipv6Addr), outgoing: &Outgoing) -> u32 {
+        #[cfg(feature = "ipv6")]
+        return self.labels.of(v6::flow_label::FlowKey {
+            ends,
+            protocol: outgoing.protocol,
+            ports: outgoing.ports,
+        });
+        #[cfg(not(feature = "ipv6"))]
+        {
+            let _ = (ends, outgoing);
+            0
+        }
     }
 
     fn v4_header(&mut self, (src, dst): (Ipv4Addr, Ipv4Addr), outgoing: &Outgoing) -> Ipv4Header {

@@ -204,6 +204,7 @@ fn a_header_is_written_in_front_of_its_payload() {
         src: US.into(),
         dst: PEER.into(),
         protocol: Protocol::Tcp,
+        ports: (7, 9),
         payload_len: 20,
         ecn: Ecn::Ect0,
         dont_fragment: true,

@@ -51,7 +51,7 @@ pub(crate) mod output {
         _packet: &mut [u8],
         _ends: (Ipv6Addr, Ipv6Addr),
         _outgoing: &Outgoing,
-        _hop_limit: u8,
+        _limit_and_label: (u8, u32),
     ) -> usize {
         0
     }
@@ -61,7 +61,7 @@ pub(crate) mod output {
         _packet: &mut [u8],
         _ends: (Ipv6Addr, Ipv6Addr),
         _outgoing: &Outgoing,
-        _hop_limit: u8,
+        _limit_and_label: (u8, u32),
         _piece: (&Fragmenter, Fragment),
     ) -> usize {
         0

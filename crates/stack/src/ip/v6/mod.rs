@@ -5,7 +5,10 @@
 
 #[cfg(feature = "slaac")]
 pub(crate) mod autoconfiguration;
+pub(crate) mod flow_label;
 pub(crate) mod output;
+#[cfg(feature = "path-mtu")]
+pub(crate) mod path_mtu;
 pub(crate) mod receiver;
 pub(crate) mod source;
 #[cfg(test)]

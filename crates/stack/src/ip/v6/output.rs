@@ -1,6 +1,6 @@
 //! Headers of the IPv6 packets that this host sends.
 //!
-//! Rule: packets carry no extension header except the fragment header. Routers never fragment IPv6
+//! Rule: every packet carries the label of its flow (`flow_label`). Packets carry no extension header except the fragment header. Routers never fragment IPv6
 //! packets (RFC 8200 §4.5), so `Outgoing::dont_fragment` has no effect.
 
 use core::net::Ipv6Addr;
@@ -21,10 +21,11 @@ pub(crate) fn write_header(
     packet: &mut [u8],
     (src, dst): (Ipv6Addr, Ipv6Addr),
     outgoing: &Outgoing,
-    hop_limit: u8,
+    (hop_limit, flow_label): (u8, u32),
 ) -> usize {
     let header = Ipv6Header {
         ecn: outgoing.ecn,
+        flow_label,
         hop_limit,
         ..Ipv6Header::new(src, dst, outgoing.protocol, outgoing.payload_len)
     };
@@ -38,12 +39,13 @@ pub(crate) fn write_fragment_header(
     packet: &mut [u8],
     (src, dst): (Ipv6Addr, Ipv6Addr),
     outgoing: &Outgoing,
-    hop_limit: u8,
+    (hop_limit, flow_label): (u8, u32),
     (fragmenter, fragment): (&Fragmenter, Fragment),
 ) -> usize {
     let payload_len = FragmentHeader::LEN + usize::from(fragment.len);
     let header = Ipv6Header {
         ecn: outgoing.ecn,
+        flow_label,
         hop_limit,
         next_header: FragmentHeader::NEXT_HEADER,
         ..Ipv6Header::new(src, dst, outgoing.protocol, payload_len)

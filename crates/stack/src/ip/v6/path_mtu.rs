@@ -1,0 +1,81 @@
+//! Path MTUs that routers reported about datagrams of this host. RFC 8201.
+//!
+//! Rule: only datagrams and echo replies use this table; a connection has a path MTU of its own.
+//! Routers never fragment IPv6 packets, so a datagram above the path's MTU must leave in fragments
+//! that fit. No entry is below 1,280 bytes, so a forged report costs a few fragments. An entry ends
+//! after ten minutes (RFC 8201 §4), and the table has a fixed size: a new entry takes the place of
+//! the one that ends first.
+
+use alloc::vec::Vec;
+use core::net::Ipv6Addr;
+
+use fullpipe_pool::{Duration, Instant};
+
+/// Time after which larger packets are tried again.
+const LIFETIME: Duration = Duration::from_secs(600);
+
+#[derive(Clone, Copy, Debug)]
+struct PathEntry {
+    dst: Ipv6Addr,
+    mtu: u16,
+    until: Instant,
+}
+
+/// The path MTUs that are below the device's MTU.
+#[derive(Clone, Debug)]
+pub(crate) struct PathMtus {
+    entries: Vec<PathEntry>,
+    most: usize,
+}
+
+impl PathMtus {
+    /// Returns an empty table with room for `most` destinations.
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            entries: Vec::with_capacity(most),
+            most,
+        }
+    }
+
+    /// Returns the heap memory in bytes.
+    pub(crate) const fn heap_bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<PathEntry>()
+    }
+
+    /// Notes that a link on the path to `dst` carries packets of at most `mtu` bytes. A larger MTU
+    /// than the known one is ignored, because a report can only lower the MTU (RFC 8201 §4).
+    pub(crate) fn learn(&mut self, dst: Ipv6Addr, mtu: u16, now: Instant) {
+        self.expire(now);
+        let until = now + LIFETIME;
+        let mtu = self.get(dst).map_or(mtu, |known| known.min(mtu));
+        let entry = PathEntry { dst, mtu, until };
+        let known = self.entries.iter().position(|known| known.dst == dst);
+        let ends_first = || {
+            let entries = self.entries.iter().enumerate();
+            entries.min_by_key(|(_, known)| known.until).map(|of| of.0)
+        };
+        let place = match self.entries.len() < self.most {
+            true => known,
+            false => known.or_else(ends_first),
+        };
+        match place {
+            Some(place) => self.entries[place] = entry,
+            None if self.most > 0 => self.entries.push(entry),
+            None => {}
+        }
+    }
+
+    /// Returns the MTU of the path to `dst`, if it is known.
+    pub(crate) fn get(&self, dst: Ipv6Addr) -> Option<u16> {
+        let known = self.entries.iter().find(|known| known.dst == dst);
+        known.map(|known| known.mtu)
+    }
+
+    /// Removes the entries whose time is over.
+    pub(crate) fn expire(&mut self, now: Instant) {
+        self.entries.retain(|entry| entry.until > now);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+use super::*;
+
+const fn dst(number: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, number)
+}
+
+const fn at(seconds: u64) -> Instant {
+    Instant::from_nanos(seconds * 1_000_000_000)
+}
+
+#[test]
+fn reports_lower_the_mtu_and_it_rises_after_ten_minutes() {
+    let mut paths = PathMtus::new(4);
+    paths.learn(dst(1), 1_400, at(0));
+    paths.learn(dst(1), 1_300, at(1));
+    paths.learn(dst(1), 1_450, at(2));
+    assert_eq!(paths.get(dst(1)), Some(1_300));
+    assert_eq!(paths.get(dst(2)), None);
+    paths.expire(at(601));
+    assert_eq!(paths.get(dst(1)), Some(1_300));
+    paths.expire(at(602));
+    assert_eq!(paths.get(dst(1)), None);
+}
+
+#[test]
+fn a_full_table_forgets_the_entry_that_ends_first() {
+    let mut paths = PathMtus::new(2);
+    for number in 1..=3 {
+        paths.learn(dst(number), 1_280, at(number.into()));
+    }
+    assert_eq!(paths.get(dst(1)), None);
+    assert_eq!(paths.get(dst(2)), Some(1_280));
+    assert_eq!(paths.get(dst(3)), Some(1_280));
+}
