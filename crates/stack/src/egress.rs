@@ -349,8 +349,9 @@ impl Stack {
             OutputSource::Neighbours => self.send_for_neighbours(interface, device, now),
             OutputSource::Errors => self.send_packet(by, device, now, |stack, packet| {
                 let of = &mut stack.interfaces[at];
+                let (pool, counters) = (&mut stack.pool, &mut stack.counters);
                 of.errors
-                    .poll_packet(&mut of.sender, packet, &mut stack.counters)
+                    .poll_packet(&mut of.sender, pool, packet, counters)
             }),
             OutputSource::Echo => self.send_packet(by, device, now, |stack, packet| {
                 let of = &mut stack.interfaces[at];

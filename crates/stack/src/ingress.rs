@@ -124,7 +124,7 @@ impl Stack {
             // queued. RFC 1122 §3.2.2.1.
             Protocol::Icmpv6 | Protocol::Other(_) => match packet.header {
                 IpHeader::V4(_) => {
-                    errors.report(&packet, UnreachableCode::Protocol, now, counters);
+                    errors.report(&packet, UnreachableCode::Protocol, (pool, now), counters);
                     None
                 }
                 #[cfg(feature = "ipv6")]
@@ -215,7 +215,7 @@ fn on_datagram(
 ) {
     match udp.on_datagram(packet, meta.checksum_verified, pool, counters) {
         Delivery::Queued(id) => events.udp(id.0.index),
-        Delivery::NoPort => errors.report(packet, UnreachableCode::Port, now, counters),
+        Delivery::NoPort => errors.report(packet, UnreachableCode::Port, (pool, now), counters),
         Delivery::Dropped => {}
     }
 }

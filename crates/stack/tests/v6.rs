@@ -9,7 +9,7 @@ use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use fullpipe::counters::Discard;
 use fullpipe::{
-    AddressError, CloseReason, Config, ConnectOptions, ConnectionId, Duration, Interface,
+    AddressError, CloseReason, Config, ConnectOptions, ConnectionId, Duration, Holder, Interface,
     InterfaceId, ListenOptions, OpenError, Read, Stack, Subnet,
     device::{Capabilities, Medium, RxMeta},
 };
@@ -210,6 +210,31 @@ fn a_datagram_to_a_closed_port_is_refused_once_in_a_while() {
     assert!(answers(&mut pair, &unsummed).is_empty());
     let counters = pair.b.stack.counters();
     assert_eq!(counters.discarded(Discard::UdpBadChecksum), 1);
+}
+
+/// RFC 4443 §2.4 c: an error quotes as much of the packet as fits the smallest MTU.
+#[cfg(feature = "icmp-errors")]
+#[test]
+fn an_error_quotes_as_much_as_fits_1280_bytes() {
+    for (payload_len, expected) in [(20, 40 + 28), (500, 40 + 508), (1_400, 1_280 - 40 - 8)] {
+        let mut pair = pair_of(&config(), ethernet());
+        let payload: Vec<u8> = (0..payload_len).map(|place: u32| place as u8).collect();
+        let len = UdpHeader::LEN + payload.len();
+        let mut datagram = vec![0; UdpHeader::LEN];
+        UdpHeader {
+            len: len as u16,
+            ..UNWANTED
+        }
+        .write(&mut datagram);
+        udp::set_checksum(&mut datagram, A6.into(), B6.into(), Checksum::of(&payload));
+        datagram.extend(payload);
+        let packet = frame(&Ipv6Header::new(A6, B6, Protocol::Udp, len), &datagram);
+        let sent = answers(&mut pair, &packet);
+        let (_, quoted) = message(&sent[0]);
+        assert_eq!(quoted.len(), expected);
+        assert_eq!(quoted, &packet[14..14 + expected]);
+        assert_eq!(pair.b.stack.pool().held(Holder::Echo), 0);
+    }
 }
 
 /// Each case once reached code that assumes that both ends have the same version of IP, or that the

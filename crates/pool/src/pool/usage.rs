@@ -26,7 +26,7 @@ pub enum Holder {
     Fragment,
     /// Packets waiting for a neighbour's address.
     Neighbour,
-    /// Echo requests waiting to be answered.
+    /// Echo requests waiting to be answered, and the ends of long quotations in ICMP errors.
     Echo,
 }
 

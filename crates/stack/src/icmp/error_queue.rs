@@ -3,8 +3,9 @@
 //!
 //! Rule: no error is sent about a broadcast, about a fragment other than the first, or about an
 //! error (RFC 1812 §4.3.2.7). A rate limit for each destination (`source_limit`) bounds the number
-//! of errors. The queue takes no block of the pool: an entry has room for the bytes that an error
-//! quotes (the IP header and eight bytes, or 96 bytes in a build with IPv6).
+//! of errors. An entry has room for the bytes that an error must quote (the IP header and eight bytes,
+//! or 96 bytes in a build with IPv6). Further bytes of an IPv6 packet are kept in packet memory, if
+//! there is room, so that an error quotes as much as fits 1280 bytes (RFC 4443 §2.4 c).
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,9 @@ use alloc::collections::VecDeque;
 use core::net::Ipv6Addr;
 use core::net::{IpAddr, SocketAddr};
 
-use fullpipe_pool::Instant;
+#[cfg(feature = "ipv6")]
+use fullpipe_pool::{Holder, Stream};
+use fullpipe_pool::{Instant, Pool};
 use fullpipe_wire::{
     Checksum, Ecn, Icmpv4Message, Ipv4Header, MacAddress, Protocol, UnreachableCode,
 };
@@ -32,10 +35,17 @@ use crate::{
 
 /// Length of a quotation of an IPv4 packet: its header and the eight bytes behind it. RFC 792.
 const QUOTED: usize = Ipv4Header::LEN + 8;
-/// Room for a quotation. An error about an IPv6 packet should quote as much as fits into 1280 bytes
-/// (RFC 4443 §2.4). 96 bytes are enough for the sender to find its socket: they contain the headers
-/// of IPv6 and of TCP or UDP.
+/// Room for a quotation in an entry. 96 bytes are enough for the sender of an IPv6 packet to find its
+/// socket: they contain the headers of IPv6 and of TCP or UDP.
 const MOST_QUOTED: usize = if cfg!(feature = "ipv6") { 96 } else { QUOTED };
+
+/// Largest number of bytes that an ICMPv6 error quotes beyond [`MOST_QUOTED`]: the error has at most
+/// 1280 bytes. RFC 4443 §2.4 c.
+#[cfg(feature = "ipv6")]
+const MOST_TAIL: usize = 1280 - Ipv6Header::LEN - Icmpv6Message::LEN - MOST_QUOTED;
+/// Largest number of such bytes that wait.
+#[cfg(feature = "ipv6")]
+const MOST_TAILS: u64 = 8 * MOST_TAIL as u64;
 
 /// The first eight bytes of an ICMP error without the checksum.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +65,9 @@ struct QueuedError {
     quoted: [u8; MOST_QUOTED],
     /// Bytes of `quoted` in use.
     quoted_len: usize,
+    /// Further bytes of the quotation, in [`ErrorQueue::tails`].
+    #[cfg(feature = "ipv6")]
+    tail_len: usize,
 }
 
 /// A packet that the application refuses. The stack no longer has the packet, so the ICMP message
@@ -77,6 +90,9 @@ pub(crate) struct RefusedPacket {
 #[derive(Debug)]
 pub(crate) struct ErrorQueue {
     waiting: VecDeque<QueuedError>,
+    /// The ends of long quotations, in the order of `waiting`.
+    #[cfg(feature = "ipv6")]
+    tails: Stream,
     most: usize,
     limit: SourceLimit,
 }
@@ -92,6 +108,8 @@ impl ErrorQueue {
         };
         Self {
             waiting: VecDeque::with_capacity(most),
+            #[cfg(feature = "ipv6")]
+            tails: Stream::new(Holder::Echo),
             most,
             limit: SourceLimit::new(rates, secret),
         }
@@ -109,7 +127,7 @@ impl ErrorQueue {
         &mut self,
         packet: &Packet<'_>,
         code: UnreachableCode,
-        now: Instant,
+        (pool, now): (&mut Pool, Instant),
         counters: &mut Counters,
     ) {
         if packet.broadcast {
@@ -133,6 +151,13 @@ impl ErrorQueue {
         let body = &packet.payload[..packet.payload.len().min(most - header_len)];
         let quoted_len = header_len + body.len();
         quoted[header_len..quoted_len].copy_from_slice(body);
+        #[cfg(feature = "ipv6")]
+        let tail_len = match packet.header {
+            IpHeader::V4(_) => 0,
+            IpHeader::V6(_) => self.keep_tail(&packet.payload[body.len()..], pool),
+        };
+        #[cfg(not(feature = "ipv6"))]
+        let _ = pool;
         self.waiting.push_back(QueuedError {
             src: packet.dst(),
             dst: packet.src(),
@@ -140,7 +165,24 @@ impl ErrorQueue {
             message,
             quoted,
             quoted_len,
+            #[cfg(feature = "ipv6")]
+            tail_len,
         });
+    }
+
+    /// Keeps the end of a quotation, as far as an error may quote it. Returns the number of bytes
+    /// kept: 0 if packet memory has no room.
+    #[cfg(feature = "ipv6")]
+    fn keep_tail(&mut self, tail: &[u8], pool: &mut Pool) -> usize {
+        let tail = &tail[..tail.len().min(MOST_TAIL)];
+        if self.tails.is_empty() {
+            self.tails.restart(0);
+        }
+        let is_within = self.tails.len() + tail.len() as u64 <= MOST_TAILS;
+        match is_within && self.tails.has_append_room(pool, tail.len()) {
+            true => self.tails.append(pool, tail),
+            false => 0,
+        }
     }
 
     /// Queues a message about the IPv6 packet `original` from `src` to `dst`, because this host
@@ -153,7 +195,7 @@ impl ErrorQueue {
         station: Option<MacAddress>,
         (code, pointer): (ParameterProblemCode, u32),
         original: &[u8],
-        now: Instant,
+        (pool, now): (&mut Pool, Instant),
         counters: &mut Counters,
     ) {
         if !self.admits(src.into(), now, counters) {
@@ -162,6 +204,7 @@ impl ErrorQueue {
         let quoted_len = original.len().min(MOST_QUOTED);
         let mut quoted = [0; MOST_QUOTED];
         quoted[..quoted_len].copy_from_slice(&original[..quoted_len]);
+        let tail_len = self.keep_tail(&original[quoted_len..], pool);
         self.waiting.push_back(QueuedError {
             src: dst.into(),
             dst: src.into(),
@@ -169,6 +212,7 @@ impl ErrorQueue {
             message: Message::V6(Icmpv6Message::ParameterProblem { code, pointer }),
             quoted,
             quoted_len,
+            tail_len,
         });
     }
 
@@ -214,6 +258,8 @@ impl ErrorQueue {
             message,
             quoted,
             quoted_len: header_len + 8,
+            #[cfg(feature = "ipv6")]
+            tail_len: 0,
         });
     }
 
@@ -240,6 +286,7 @@ impl ErrorQueue {
     pub(crate) fn poll_packet(
         &mut self,
         sender: &mut IpSender,
+        pool: &mut Pool,
         packet: &mut [u8],
         counters: &mut Counters,
     ) -> Option<BuiltPacket> {
@@ -249,12 +296,16 @@ impl ErrorQueue {
             #[cfg(feature = "ipv6")]
             Message::V6(_) => Protocol::Icmpv6,
         };
+        #[cfg(feature = "ipv6")]
+        let tail_len = error.tail_len;
+        #[cfg(not(feature = "ipv6"))]
+        let tail_len = 0;
         let outgoing = Outgoing {
             src: error.src,
             dst: error.dst,
             protocol,
             ports: (0, 0),
-            payload_len: Icmpv4Message::LEN + error.quoted_len,
+            payload_len: Icmpv4Message::LEN + error.quoted_len + tail_len,
             ecn: Ecn::NotEct,
             dont_fragment: false,
         };
@@ -263,6 +314,10 @@ impl ErrorQueue {
         let quotation = &error.quoted[..error.quoted_len];
         quoted[..quotation.len()].copy_from_slice(quotation);
         let sum = Checksum::of(quotation);
+        #[cfg(feature = "ipv6")]
+        let sum = self.take_tail(sum, pool, &mut quoted[quotation.len()..][..tail_len]);
+        #[cfg(not(feature = "ipv6"))]
+        let _ = pool;
         match error.message {
             Message::Unreachable(code) => Icmpv4Message::Unreachable {
                 code,
@@ -285,6 +340,18 @@ impl ErrorQueue {
             answers: error.station,
             checksum: TxChecksum::Complete,
         })
+    }
+}
+
+#[cfg(feature = "ipv6")]
+impl ErrorQueue {
+    /// Moves the end of a quotation to `out`. Returns `sum` with its bytes added.
+    fn take_tail(&mut self, mut sum: Checksum, pool: &mut Pool, out: &mut [u8]) -> Checksum {
+        let taken = self.tails.read_at(pool, self.tails.start(), out);
+        debug_assert_eq!(taken, out.len(), "a quotation is shorter than its record");
+        sum.add(out);
+        self.tails.advance(pool, out.len() as u64);
+        sum
     }
 }
 

@@ -5,7 +5,7 @@
 
 use core::net::SocketAddr;
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{Instant, Pool};
 use fullpipe_wire::{MacAddress, Protocol, UnreachableCode};
 
 use crate::{
@@ -51,7 +51,7 @@ impl ErrorQueue {
         &mut self,
         packet: &Packet<'_>,
         _code: UnreachableCode,
-        _now: Instant,
+        _at: (&mut Pool, Instant),
         counters: &mut Counters,
     ) {
         if !packet.broadcast {
@@ -78,7 +78,7 @@ impl ErrorQueue {
         _station: Option<MacAddress>,
         _problem: (fullpipe_wire::ipv6::ParameterProblemCode, u32),
         _original: &[u8],
-        _now: Instant,
+        _at: (&mut Pool, Instant),
         counters: &mut Counters,
     ) {
         counters.discard(Discard::IcmpErrorQueueFull);
@@ -93,6 +93,7 @@ impl ErrorQueue {
     pub(crate) const fn poll_packet(
         &mut self,
         _sender: &mut IpSender,
+        _pool: &mut Pool,
         _packet: &mut [u8],
         _counters: &mut Counters,
     ) -> Option<BuiltPacket> {

@@ -1,6 +1,6 @@
 //! Tests of `error_queue`.
 
-use fullpipe_pool::Rng;
+use fullpipe_pool::{PoolConfig, Rng};
 use fullpipe_wire::{ChecksumPolicy, UdpHeader};
 
 use super::*;
@@ -24,6 +24,10 @@ fn packet(broadcast: bool, payload: &[u8]) -> Packet<'_> {
     }
 }
 
+fn pool() -> Pool {
+    Pool::new(&PoolConfig::default())
+}
+
 #[test]
 fn a_datagram_to_a_port_without_a_socket_is_quoted_in_an_error() {
     let mut counters = Counters::default();
@@ -31,7 +35,7 @@ fn a_datagram_to_a_port_without_a_socket_is_quoted_in_an_error() {
     errors.report(
         &packet(false, &DATAGRAM),
         UnreachableCode::Port,
-        Instant::ZERO,
+        (&mut pool(), Instant::ZERO),
         &mut counters,
     );
 
@@ -39,7 +43,7 @@ fn a_datagram_to_a_port_without_a_socket_is_quoted_in_an_error() {
     let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1), true);
     let mut out = [0; 100];
     let built = errors
-        .poll_packet(&mut sender, &mut out, &mut counters)
+        .poll_packet(&mut sender, &mut pool(), &mut out, &mut counters)
         .unwrap();
     assert_eq!(built.len, 56);
     let (header, payload) = Ipv4Header::parse(&out[..56], ChecksumPolicy::Verify).unwrap();
@@ -57,7 +61,7 @@ fn a_datagram_to_a_port_without_a_socket_is_quoted_in_an_error() {
     assert_eq!(counters.mib.icmp_out_dest_unreachs, 1);
     assert!(
         errors
-            .poll_packet(&mut sender, &mut out, &mut counters)
+            .poll_packet(&mut sender, &mut pool(), &mut out, &mut counters)
             .is_none()
     );
 }
@@ -79,10 +83,10 @@ fn a_flood_is_answered_at_the_rate_and_no_faster() {
         errors.report(
             &packet(false, &DATAGRAM),
             UnreachableCode::Port,
-            now,
+            (&mut pool(), now),
             &mut counters,
         );
-        errors.poll_packet(&mut sender, &mut out, &mut counters);
+        errors.poll_packet(&mut sender, &mut pool(), &mut out, &mut counters);
     }
     // The limit allows a burst of 5, then one error every 100 ms up to 1,900 ms.
     assert_eq!(counters.mib.icmp_out_msgs, 5 + 19);
@@ -94,7 +98,12 @@ fn no_error_is_sent_about_broadcasts() {
     let mut errors = ErrorQueue::new(&IcmpConfig::default(), &Secret([5; 16]));
     let mut counters = Counters::default();
     let code = UnreachableCode::Port;
-    errors.report(&packet(true, &DATAGRAM), code, Instant::ZERO, &mut counters);
+    errors.report(
+        &packet(true, &DATAGRAM),
+        code,
+        (&mut pool(), Instant::ZERO),
+        &mut counters,
+    );
     assert!(!errors.wants_output());
 }
 
@@ -104,11 +113,11 @@ fn a_packet_shorter_than_a_quotation_is_quoted_whole() {
     let mut counters = Counters::default();
     let code = UnreachableCode::Protocol;
     let short = packet(false, &DATAGRAM[..3]);
-    errors.report(&short, code, Instant::ZERO, &mut counters);
+    errors.report(&short, code, (&mut pool(), Instant::ZERO), &mut counters);
     let device = Capabilities::plain(Medium::Ip, 1500);
     let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1), true);
     let mut out = [0; 100];
-    let built = errors.poll_packet(&mut sender, &mut out, &mut counters);
+    let built = errors.poll_packet(&mut sender, &mut pool(), &mut out, &mut counters);
     assert_eq!(built.map(|built| built.len), Some(20 + 8 + 23));
     let (_, payload) = Ipv4Header::parse(&out[..51], ChecksumPolicy::Verify).unwrap();
     let (message, quoted) = Icmpv4Message::parse(payload, ChecksumPolicy::Verify).unwrap();
@@ -131,7 +140,7 @@ fn a_queue_that_is_not_polled_stays_within_its_bounds() {
         errors.report(
             &packet(false, &DATAGRAM),
             UnreachableCode::Port,
-            Instant::from_secs(second),
+            (&mut pool(), Instant::from_secs(second)),
             &mut counters,
         );
     }

@@ -97,7 +97,8 @@ impl IpReceiver {
                 if !group && HeaderChain::may_be_reported(bytes) {
                     let ends = (header.src, header.dst);
                     let station = Some(station.mac);
-                    errors.report_problem(ends, station, (code, pointer), bytes, now, counters);
+                    let problem = (code, pointer);
+                    errors.report_problem(ends, station, problem, bytes, (pool, now), counters);
                 }
                 return Err(reason_for(code));
             }
