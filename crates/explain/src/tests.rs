@@ -56,6 +56,7 @@ const NO_LEVERS: &[&str] = &[
     "ip.reassembly_timeout",
     "ip.path_mtu_min",
     "ip.autoconfiguration",
+    "ip.temporary_addresses",
     "ip.dad_probes",
     "arp.entries",
     "arp.requests",

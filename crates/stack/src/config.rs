@@ -168,6 +168,10 @@ fullpipe_pool::knobs! {
         /// routers, choose a default router, check that no other host has an address before it is
         /// used, report multicast groups to switches. RFC 4861, RFC 4862, RFC 7217, RFC 3810.
         autoconfiguration: bool = false, legal false => true, drawn false => false, "";
+        /// With `ip.autoconfiguration`, also form temporary addresses: random ones that change each day
+        /// and are preferred for new connections, so that the address does not identify the host.
+        /// RFC 8981.
+        temporary_addresses: bool = false, legal false => true, drawn false => false, "";
         /// Neighbour solicitations for a new IPv6 address before it is used, a second apart unless
         /// a router announces another interval; 0 sends none. RFC 4862 §5.1
         /// (DupAddrDetectTransmits).

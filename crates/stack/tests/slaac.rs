@@ -6,7 +6,7 @@
 mod lonely;
 mod pair;
 
-use core::net::{Ipv6Addr, SocketAddr};
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use fullpipe::{
     AddressError, CloseReason, ConnectOptions, Duration, InterfaceId, ListenOptions, OpenError,
@@ -613,4 +613,87 @@ fn a_key_is_also_that_of_interfaces_that_are_added_later() {
     };
     assert_eq!(tentative(1, Some([9; 16])), tentative(2, Some([9; 16])));
     assert_ne!(tentative(1, None)[1], tentative(2, None)[1]);
+}
+
+/// RFC 8981: a random address beside the formed one, a new one each day, and none after the prefix.
+#[test]
+fn temporary_addresses_change_each_day_and_are_preferred() {
+    const DAY: u64 = 86_400;
+    let mut host = Lonely::new(&[("ip.temporary_addresses", "true")], None);
+    host.pass(Duration::from_secs(3));
+    let advertise = |host: &mut Lonely, valid_s, preferred_s| {
+        host.advertise(&Advertisement {
+            options: &[prefix(PREFIX, 0xc0, valid_s, preferred_s)],
+            ..Advertisement::default()
+        });
+        host.pass(Duration::from_secs(3));
+    };
+    let temporary = |host: &Lonely, is_deprecated: bool| -> Vec<IpAddr> {
+        let own = host.stack.addresses().filter(|own| own.is_temporary);
+        let own = own.filter(|own| own.is_deprecated == is_deprecated);
+        own.map(|own| own.address).collect()
+    };
+    advertise(&mut host, 30 * DAY as u32, 7 * DAY as u32);
+    let stable = *host
+        .global()
+        .iter()
+        .find(|ip| !temporary(&host, false).contains(&(**ip).into()))
+        .unwrap();
+    let [first] = temporary(&host, false)[..] else {
+        panic!("{:?}", temporary(&host, false))
+    };
+    assert_ne!(first, IpAddr::from(stable));
+    assert_eq!(host.source(FAR), Some(first));
+    // It is deprecated after 0.6 to 1 day, when another one is in use.
+    host.pass(Duration::from_secs(DAY));
+    let [second] = temporary(&host, false)[..] else {
+        panic!("{:?}", temporary(&host, false))
+    };
+    assert_eq!(temporary(&host, true), [first]);
+    assert_eq!(host.source(FAR), Some(second));
+    host.pass(Duration::from_secs(DAY));
+    assert!(!host.global().iter().any(|ip| IpAddr::from(*ip) == first));
+    // Two months without an advertisement end the prefix, and every address with it.
+    host.pass(Duration::from_secs(7 * DAY));
+    assert!(temporary(&host, false).is_empty());
+    assert_eq!(
+        host.source(FAR),
+        Some(stable.into()),
+        "the last choice, although deprecated"
+    );
+    host.pass(Duration::from_secs(30 * DAY));
+    assert!(host.global().is_empty());
+}
+
+#[test]
+fn a_duplicate_temporary_address_is_replaced_and_a_removed_one_comes_again() {
+    let mut host = Lonely::new(&[("ip.temporary_addresses", "true")], None);
+    host.pass(Duration::from_secs(3));
+    let advertise = |host: &mut Lonely| {
+        host.advertise(&Advertisement {
+            options: &[prefix(PREFIX, 0xc0, 86_400, 43_200)],
+            ..Advertisement::default()
+        });
+    };
+    advertise(&mut host);
+    let tentative = host.tentative();
+    assert_eq!(tentative.len(), 2);
+    let temporary = tentative[1];
+    host.claim(temporary);
+    host.pass(Duration::from_secs(3));
+    let own = |host: &Lonely| -> Vec<IpAddr> {
+        let own = host.stack.addresses().filter(|own| own.is_temporary);
+        own.map(|own| own.address).collect()
+    };
+    let [next] = own(&host)[..] else {
+        panic!("{:?}", own(&host))
+    };
+    assert_ne!(next, IpAddr::from(temporary));
+    host.stack.remove_address(next, host.now).unwrap();
+    host.pass(Duration::from_secs(3));
+    assert!(own(&host).is_empty());
+    advertise(&mut host);
+    host.pass(Duration::from_secs(3));
+    assert_eq!(own(&host).len(), 1);
+    assert_ne!(own(&host), [next]);
 }

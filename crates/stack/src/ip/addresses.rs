@@ -365,8 +365,14 @@ impl Addresses {
     /// 6724 §5 prefers. `None` if this host has no address of the family of `dst`.
     pub(crate) fn source_for(&self, dst: IpAddr, hop: IpAddr) -> Option<IpAddr> {
         if let IpAddr::V6(dst) = dst {
-            let is_deprecated = |ip: core::net::Ipv6Addr| self.is_deprecated(ip.into());
-            return v6::source::for_destination(&self.own, is_deprecated, dst).map(IpAddr::V6);
+            let traits = |ip: core::net::Ipv6Addr| v6::source::Traits {
+                is_deprecated: self.is_deprecated(ip.into()),
+                #[cfg(feature = "slaac")]
+                is_temporary: self.is_temporary(ip.into()),
+                #[cfg(not(feature = "slaac"))]
+                is_temporary: false,
+            };
+            return v6::source::for_destination(&self.own, traits, dst).map(IpAddr::V6);
         }
         let longest = self.network_of(hop).map(|network| network.prefix_len);
         let is_near = |own: &Subnet| longest == Some(own.prefix_len) && own.contains(hop);

@@ -27,10 +27,19 @@ pub(crate) mod source {
 
     use crate::ip::subnet::Subnet;
 
+    /// The properties of an address that the rules compare.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Traits {
+        /// New connections should use another address.
+        pub(crate) is_deprecated: bool,
+        /// The address is a temporary one (RFC 8981).
+        pub(crate) is_temporary: bool,
+    }
+
     /// Returns `None`.
     pub(crate) fn for_destination(
         _own: &[Subnet],
-        _is_deprecated: impl Fn(Ipv6Addr) -> bool,
+        _traits: impl Fn(Ipv6Addr) -> Traits,
         _dst: Ipv6Addr,
     ) -> Option<Ipv6Addr> {
         None

@@ -30,6 +30,9 @@ pub struct HostAddress {
     pub interface: InterfaceId,
     /// New connections use another address, if there is one. RFC 4862 §5.5.4.
     pub is_deprecated: bool,
+    /// The stack formed the address with a random identifier and gives it up within two days. RFC
+    /// 8981.
+    pub is_temporary: bool,
 }
 
 /// A neighbour of a host.
@@ -69,6 +72,10 @@ impl Stack {
                 prefix_len: own.prefix_len,
                 interface,
                 is_deprecated: addresses.is_deprecated(own.address),
+                #[cfg(feature = "slaac")]
+                is_temporary: addresses.is_temporary(own.address),
+                #[cfg(not(feature = "slaac"))]
+                is_temporary: false,
             })
         })
     }

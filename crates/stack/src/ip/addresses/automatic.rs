@@ -20,6 +20,8 @@ pub(super) struct Automatic {
     tentative: Vec<TentativeAddress>,
     /// Addresses that this host formed with prefixes that routers announced.
     formed: Vec<IpAddr>,
+    /// The addresses of `formed` that are temporary.
+    temporary: Vec<IpAddr>,
     on_link: Vec<Subnet>,
     /// The default router that was chosen among the routers that announced themselves.
     router: Option<Ipv6Addr>,
@@ -30,6 +32,7 @@ impl Automatic {
     pub(super) fn heap_bytes(&self) -> usize {
         self.tentative.capacity() * size_of::<TentativeAddress>()
             + self.formed.capacity() * size_of::<IpAddr>()
+            + self.temporary.capacity() * size_of::<IpAddr>()
             + self.on_link.capacity() * size_of::<Subnet>()
     }
 
@@ -54,6 +57,7 @@ impl Automatic {
     /// Forgets that `ip` was formed with a prefix of a router.
     pub(super) fn forget(&mut self, ip: IpAddr) {
         self.formed.retain(|formed| *formed != ip);
+        self.temporary.retain(|temporary| *temporary != ip);
     }
 
     /// Returns the announced default router that is used.
@@ -68,16 +72,18 @@ impl Automatic {
 }
 
 impl Addresses {
-    /// Begins to configure IPv6 addresses, with room for `formed` addresses that this host forms
-    /// and for as many networks of the link.
-    pub(crate) fn begin_automatic(&mut self, formed: usize) {
+    /// Begins to configure IPv6 addresses, with room for `networks` networks of the link, for as many
+    /// addresses that this host forms with their prefixes, and for `temporary` temporary ones.
+    pub(crate) fn begin_automatic(&mut self, networks: usize, temporary: usize) {
+        let formed = networks + temporary;
         self.own.reserve_exact(self.most + 1 + formed);
         self.deprecated.reserve_exact(self.most + 1 + formed);
         self.automatic = Automatic {
             is_on: true,
             tentative: Vec::with_capacity(self.most + 1 + formed),
             formed: Vec::with_capacity(formed),
-            on_link: Vec::with_capacity(formed),
+            temporary: Vec::with_capacity(temporary),
+            on_link: Vec::with_capacity(networks),
             router: None,
         };
     }
@@ -159,8 +165,13 @@ impl Addresses {
 
     /// Begins to use an address that was tentative.
     pub(crate) fn assign(&mut self, was: &TentativeAddress) {
-        if was.origin == Origin::Prefix {
-            self.automatic.formed.push(was.subnet.address);
+        match was.origin {
+            Origin::Added | Origin::LinkLocal => {}
+            Origin::Prefix => self.automatic.formed.push(was.subnet.address),
+            Origin::Temporary => {
+                self.automatic.formed.push(was.subnet.address);
+                self.automatic.temporary.push(was.subnet.address);
+            }
         }
         self.push(was.subnet);
     }
@@ -168,6 +179,11 @@ impl Addresses {
     /// Returns true if `ip` was formed with a router's prefix and is not deprecated.
     pub(crate) fn is_formed_and_preferred(&self, ip: IpAddr) -> bool {
         self.automatic.has(ip) && !self.is_deprecated(ip)
+    }
+
+    /// Returns true if `ip` is a temporary address. RFC 8981.
+    pub(crate) fn is_temporary(&self, ip: IpAddr) -> bool {
+        self.automatic.temporary.contains(&ip)
     }
 
     /// Adds a network of the link, or removes it if `is_on_link` is false.

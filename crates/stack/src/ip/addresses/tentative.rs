@@ -20,6 +20,8 @@ pub(crate) enum Origin {
     LinkLocal,
     /// The address was formed with a prefix of a router.
     Prefix,
+    /// The address was formed with a prefix of a router and a random identifier. RFC 8981.
+    Temporary,
 }
 
 /// A tentative address.

@@ -2,9 +2,10 @@
 //!
 //! Rule: two addresses are compared by the rules of the RFC in order, and the first rule that
 //! prefers one of them decides. In order, the rules prefer an address that equals the destination,
-//! the appropriate scope, an address that is not deprecated, the label of the destination, and the
-//! longest prefix in common with the destination. The RFC's other rules cannot decide, because the
-//! candidates are the addresses of one interface, and none is temporary. Of equal addresses, the oldest wins.
+//! the appropriate scope, an address that is not deprecated, the label of the destination, a
+//! temporary address, and the longest prefix in common with the destination. The RFC's other rules
+//! cannot decide, because the candidates are the addresses of one interface. Of equal addresses, the
+//! oldest wins.
 
 use core::net::{IpAddr, Ipv6Addr};
 
@@ -45,11 +46,20 @@ pub(super) const fn label(ip: Ipv6Addr) -> u8 {
     }
 }
 
+/// The properties of an address that the rules compare.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traits {
+    /// New connections should use another address.
+    pub(crate) is_deprecated: bool,
+    /// The address is a temporary one (RFC 8981).
+    pub(crate) is_temporary: bool,
+}
+
 /// Returns true if `one` is a better source for `dst` than `other`.
 fn is_better(
     one: &Subnet,
     other: &Subnet,
-    is_deprecated: impl Fn(Ipv6Addr) -> bool,
+    traits: impl Fn(Ipv6Addr) -> Traits,
     dst: Ipv6Addr,
 ) -> bool {
     let (IpAddr::V6(a), IpAddr::V6(b)) = (one.address, other.address) else {
@@ -65,13 +75,16 @@ fn is_better(
             false => of_b < wanted,
         };
     }
-    let [old_a, old_b] = [a, b].map(is_deprecated);
-    if old_a != old_b {
-        return old_b;
+    let [traits_a, traits_b] = [a, b].map(traits);
+    if traits_a.is_deprecated != traits_b.is_deprecated {
+        return traits_b.is_deprecated;
     }
     let [same_a, same_b] = [a, b].map(|ip| label(ip) == label(dst));
     if same_a != same_b {
         return same_a;
+    }
+    if traits_a.is_temporary != traits_b.is_temporary {
+        return traits_a.is_temporary;
     }
     // Compare at most 64 bits: an address with the prefix length 128 has a network prefix too, but
     // the length of that network prefix is not known. RFC 6724 §2.2.
@@ -82,12 +95,12 @@ fn is_better(
 /// Returns the source address of packets to `dst`; `None` if this host has no IPv6 address.
 pub(crate) fn for_destination(
     own: &[Subnet],
-    is_deprecated: impl Fn(Ipv6Addr) -> bool,
+    traits: impl Fn(Ipv6Addr) -> Traits,
     dst: Ipv6Addr,
 ) -> Option<Ipv6Addr> {
     let mut best: Option<&Subnet> = None;
     for candidate in own.iter().filter(|own| own.address.is_ipv6()) {
-        if best.is_none_or(|best| is_better(candidate, best, &is_deprecated, dst)) {
+        if best.is_none_or(|best| is_better(candidate, best, &traits, dst)) {
             best = Some(candidate);
         }
     }

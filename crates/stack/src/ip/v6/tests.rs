@@ -80,10 +80,10 @@ fn the_source_has_the_scope_and_the_longest_prefix() {
         ("fd77::9", "fd00::5"),
         ("fd00::5", "fd00::5"),
     ] {
-        let source = source::for_destination(&own, |_| false, ip(dst));
+        let source = source::for_destination(&own, |_| Traits::default(), ip(dst));
         assert_eq!(source, Some(ip(expected)), "{dst}");
     }
-    let none = source::for_destination(&own[..1], |_| false, ip("2a00::1"));
+    let none = source::for_destination(&own[..1], |_| Traits::default(), ip("2a00::1"));
     assert_eq!(none, None);
 }
 
@@ -91,8 +91,11 @@ fn the_source_has_the_scope_and_the_longest_prefix() {
 fn a_deprecated_source_is_the_last_choice_of_its_scope() {
     let own = ["2001:db8:1::2/64", "2001:db8:2::2/64", "fe80::1/64"].map(subnet);
     let source = |deprecated: &[&str], dst| {
-        let is_deprecated = |own: Ipv6Addr| deprecated.iter().any(|old| ip(old) == own);
-        source::for_destination(&own, is_deprecated, ip(dst)).unwrap()
+        let traits = |own: Ipv6Addr| Traits {
+            is_deprecated: deprecated.iter().any(|old| ip(old) == own),
+            is_temporary: false,
+        };
+        source::for_destination(&own, traits, ip(dst)).unwrap()
     };
     let (one, two) = ("2001:db8:1::2", "2001:db8:2::2");
     let near_one = "2001:db8:1::9";
@@ -100,6 +103,24 @@ fn a_deprecated_source_is_the_last_choice_of_its_scope() {
     assert_eq!(source(&[one], near_one), ip(two));
     assert_eq!(source(&[one, two], near_one), ip(one));
     assert_eq!(source(&[one], one), ip(one));
+}
+
+/// RFC 6724 §5, rule 7.
+#[test]
+fn a_temporary_source_is_preferred_unless_it_is_deprecated() {
+    let own = ["2001:db8:1::2/128", "2001:db8:1::77/128"].map(subnet);
+    let source = |is_deprecated| {
+        let traits = |own: Ipv6Addr| match own == ip("2001:db8:1::77") {
+            true => Traits {
+                is_deprecated,
+                is_temporary: true,
+            },
+            false => Traits::default(),
+        };
+        source::for_destination(&own, traits, ip("2001:db8:1::3")).unwrap()
+    };
+    assert_eq!(source(false), ip("2001:db8:1::77"));
+    assert_eq!(source(true), ip("2001:db8:1::2"));
 }
 
 /// The table of RFC 6724 §2.1.

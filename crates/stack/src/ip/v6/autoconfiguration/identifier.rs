@@ -41,7 +41,7 @@ impl Identifiers {
 }
 
 /// Returns true if no host may have `identifier`. RFC 5453, RFC 4291 §2.6.1.
-const fn is_reserved(identifier: u64) -> bool {
+pub(super) const fn is_reserved(identifier: u64) -> bool {
     let is_anycast = matches!(
         identifier,
         0 | 0xfdff_ffff_ffff_ff80..=0xfdff_ffff_ffff_ffff

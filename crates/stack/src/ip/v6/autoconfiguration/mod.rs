@@ -1,5 +1,6 @@
 //! IPv6 configured as on a host: addresses formed with the prefixes of routers, default routers,
-//! duplicate address detection, reports of groups. RFC 4861 §6.3, RFC 4862, RFC 7217, RFC 3810.
+//! duplicate address detection, temporary addresses, reports of groups. RFC 4861 §6.3, RFC 4862,
+//! RFC 7217, RFC 8981, RFC 3810.
 //!
 //! Rule: autoconfiguration runs on an Ethernet interface with the knob `ip.autoconfiguration`.
 //! Received messages and timers change state only; messages leave through `poll_message`. Each
@@ -14,6 +15,7 @@ mod messages;
 mod prefixes;
 mod routers;
 mod solicitation;
+mod temporary;
 
 use alloc::boxed::Box;
 use core::net::{IpAddr, Ipv6Addr};
@@ -36,6 +38,7 @@ use self::{
     prefixes::{PrefixOutcome, Prefixes},
     routers::Routers,
     solicitation::Solicitation,
+    temporary::Temporaries,
 };
 use crate::{
     config::IpConfig,
@@ -91,6 +94,7 @@ struct State {
     solicitation: Solicitation,
     routers: Routers,
     prefixes: Prefixes,
+    temporaries: Temporaries,
     dns: DnsServerList,
     groups: GroupReports,
     /// Number of link-local addresses that this host formed but could not use, because another host
@@ -119,7 +123,12 @@ impl Autoconfiguration {
         if !config.autoconfiguration || !is_possible {
             return Self(None);
         }
-        addresses.begin_automatic(prefixes::MOST);
+        let temporary = if config.temporary_addresses {
+            temporary::MOST
+        } else {
+            0
+        };
+        addresses.begin_automatic(prefixes::MOST, temporary);
         let mut state = Box::new(State {
             identifiers: Identifiers {
                 secret: secret.derive(b"interface identifiers"),
@@ -131,6 +140,7 @@ impl Autoconfiguration {
             solicitation: Solicitation::new(),
             routers: Routers::new(),
             prefixes: Prefixes::new(),
+            temporaries: Temporaries::new(config.temporary_addresses),
             dns: DnsServerList::new(),
             groups: GroupReports::new(),
             link_local_duplicates: 0,
@@ -147,9 +157,10 @@ impl Autoconfiguration {
 
     /// Returns the heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        match self.0 {
-            Some(_) => {
+        match &self.0 {
+            Some(state) => {
                 size_of::<State>()
+                    + state.temporaries.heap_bytes()
                     + Routers::heap_bytes()
                     + Prefixes::heap_bytes()
                     + DnsServerList::heap_bytes()
@@ -198,6 +209,7 @@ impl Autoconfiguration {
     pub(crate) fn on_removed(&mut self, ip: IpAddr, addresses: &Addresses, now: Instant) {
         if let (Some(state), IpAddr::V6(ip)) = (&mut self.0, ip) {
             state.prefixes.forget_address(ip);
+            state.temporaries.forget_address(ip);
             state.groups.on_leave(ip, addresses, now);
             state.changes += 1;
             state.plan(addresses);
@@ -235,9 +247,13 @@ impl Autoconfiguration {
         state.dns.expire(now);
         let addresses = &mut *around.addresses;
         let has_changed = state.prefixes.expire(addresses, now);
+        state.form_temporary(addresses, now);
+        let has_changed = state.temporaries.expire(&state.prefixes, addresses, now) || has_changed;
         let is_known = known == (state.routers.as_slice().len(), state.dns.len());
         state.changes += u64::from(has_changed || !is_known);
         let invalid = state.prefixes.take_invalid(now);
+        let temporaries = &mut state.temporaries;
+        let invalid = invalid.or_else(|| temporaries.take_invalid(&state.prefixes, now));
         state.choose_router(around);
         let addresses = &mut *around.addresses;
         let in_use = invalid.filter(|ip| {
@@ -271,6 +287,10 @@ impl Autoconfiguration {
                 around.counters.discard(Discard::RaTableFull);
             }
         }
+        state.form_temporary(around.addresses, around.now);
+        state
+            .temporaries
+            .expire(&state.prefixes, around.addresses, around.now);
         state.choose_router(around);
         state.plan(around.addresses);
     }
@@ -382,6 +402,13 @@ impl Autoconfiguration {
 }
 
 impl State {
+    /// Forms the temporary addresses that are due.
+    fn form_temporary(&mut self, addresses: &mut Addresses, now: Instant) {
+        let add = |ip| add_temporary(addresses, ip);
+        self.temporaries
+            .form(&self.prefixes, &mut self.rng, now, add);
+    }
+
     /// Forms the link-local address. After too many duplicates, this host has none.
     fn form_link_local(&mut self, addresses: &mut Addresses) {
         if self.link_local_duplicates >= MOST_TRIES {
@@ -411,6 +438,8 @@ impl State {
         note(&mut timers, self.routers.next_timeout());
         note(&mut timers, self.dns.next_timeout());
         note(&mut timers, self.prefixes.next_timeout(addresses));
+        let temporary = self.temporaries.next_timeout(&self.prefixes, addresses);
+        note(&mut timers, temporary);
         (self.next_timer, self.next_message) = (timers, messages);
     }
 
@@ -460,6 +489,10 @@ impl State {
             Origin::LinkLocal => {
                 self.link_local_duplicates += 1;
                 self.form_link_local(addresses);
+            }
+            Origin::Temporary => {
+                let add = |next| add_temporary(addresses, next);
+                self.temporaries.on_duplicate(ip, &mut self.rng, add);
             }
             Origin::Prefix => {
                 if let Some(lease) = self.prefixes.lease_mut(ip) {
@@ -586,6 +619,12 @@ impl State {
             self.changes += 1;
         }
     }
+}
+
+/// Adds a temporary address as a tentative one. Returns false if there is no room.
+fn add_temporary(addresses: &mut Addresses, ip: Ipv6Addr) -> bool {
+    let added = addresses.add_tentative(host_address(ip, 128), ip, Origin::Temporary);
+    added.is_ok()
 }
 
 /// Returns a subnet with the address `ip`.

@@ -26,8 +26,8 @@ pub(super) struct Lease {
     /// The address; `None` after too many duplicates. This host then forms no address with the
     /// prefix until the lease ends.
     pub(super) ip: Option<Ipv6Addr>,
-    preferred_until: Instant,
-    valid_until: Instant,
+    pub(super) preferred_until: Instant,
+    pub(super) valid_until: Instant,
     /// Number of addresses that this host formed with the prefix but could not use, because another
     /// host had them.
     pub(super) duplicates: u32,
@@ -163,6 +163,18 @@ impl Prefixes {
             });
         }
         self.forget_empty(false);
+    }
+
+    /// Returns the leases, each with its prefix.
+    pub(super) fn leases(&self) -> impl Iterator<Item = (Ipv6Addr, &Lease)> {
+        let entries = self.0.iter();
+        entries.filter_map(|entry| Some((entry.prefix, entry.lease.as_ref()?)))
+    }
+
+    /// Returns the lease of the address that is formed with `prefix`.
+    pub(super) fn lease_of(&self, prefix: Ipv6Addr) -> Option<&Lease> {
+        let mut leases = self.leases();
+        leases.find(|(of, _)| *of == prefix).map(|(_, lease)| lease)
     }
 
     /// Returns the lease of a formed address.
