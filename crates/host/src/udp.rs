@@ -175,6 +175,30 @@ impl UdpSocket {
         })
     }
 
+    /// Opens a socket that receives the echo requests (ping) of the IP version of `ip` in place of
+    /// the stack: each is a datagram from the peer's address, with the identifier as its port, to the destination, with the
+    /// sequence number as its port. See `Stack::udp_bind_echo`.
+    ///
+    /// # Errors
+    /// Fails if there is such a socket already, or the stack has no free socket.
+    pub fn bind_echo(runtime: &Runtime, ip: IpAddr) -> io::Result<Self> {
+        let driver = runtime.driver();
+        let bound = driver.call(|stack, _| stack.udp_bind_echo(ip));
+        Ok(Self {
+            driver: Arc::clone(driver),
+            id: bound.map_err(udp_error)?,
+            local: SocketAddr::new(ip, 0),
+            read_timeout: Timeout::default(),
+            write_timeout: Timeout::default(),
+        })
+    }
+
+    /// Refuses an echo request that came from `from` to `to`, with an ICMP error.
+    pub fn refuse_echo(&self, from: SocketAddr, to: SocketAddr, refusal: Refusal) {
+        self.driver
+            .call(|stack, now| stack.echo_refuse(from, to, refusal, now));
+    }
+
     /// Refuses a datagram that came from `from` to `to`, with an ICMP error.
     pub fn refuse(&self, from: SocketAddr, to: SocketAddr, refusal: Refusal) {
         self.driver

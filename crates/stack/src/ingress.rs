@@ -115,6 +115,11 @@ impl Stack {
                 on_datagram(&packet, meta, sockets, (pool, now), counters);
                 None
             }
+            Protocol::Icmp | Protocol::Icmpv6
+                if icmp::pass_on((&packet, &mut self.udp), &mut self.events, pool, counters) =>
+            {
+                None
+            }
             Protocol::Icmp => {
                 let mtu_min = self.path_mtu_min;
                 icmp::on_packet(&packet, addresses, mtu_min, &mut of.echo, pool, counters)

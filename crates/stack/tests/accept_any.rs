@@ -13,7 +13,10 @@ use fullpipe::{
     OpenError, PathError, Read, Refusal, Rng, SocketEvent, TcpError, TcpRequest, UdpError,
     device::{Capabilities, Medium, RxMeta},
 };
-use fullpipe_wire::{Ipv4Header, Protocol, TcpFlags, TcpHeader, TcpOptions, tcp};
+use fullpipe_wire::{
+    Checksum, ChecksumPolicy, Icmpv4Message, Ipv4Header, Protocol, TcpFlags, TcpHeader, TcpOptions,
+    UnreachableCode, tcp,
+};
 use pair::{A, PORT, Pair, Side, config};
 
 /// An address that no host has.
@@ -286,4 +289,92 @@ fn connections_from_any_address_can_be_opened() {
     let options = ConnectOptions::default();
     let client = pair.b.stack.tcp_connect(to, from, options, now).unwrap();
     pair.until("connected", |pair| pair.ready(Side::B, client).connected);
+}
+
+/// An echo request from A to a far host, with identifier 0 and sequence number 9.
+fn echo_request() -> Vec<u8> {
+    let mut packet = vec![0; Ipv4Header::LEN + 8];
+    Ipv4Header::new(A, FAR, Protocol::Icmp, 8 + 4).write(&mut packet);
+    let message = Icmpv4Message::EchoRequest { ident: 0, seq: 9 };
+    message.write(&mut packet[Ipv4Header::LEN..], Checksum::of(b"data"));
+    packet.extend(b"data");
+    packet
+}
+
+/// The packets that B sends in answer to an echo request.
+fn answers(pair: &mut Pair) -> Vec<Vec<u8>> {
+    let (now, b) = (pair.now, &mut pair.b);
+    b.stack.receive(&echo_request(), RxMeta::default(), now);
+    sent_by_b(pair)
+}
+
+fn sent_by_b(pair: &mut Pair) -> Vec<Vec<u8>> {
+    let (now, b) = (pair.now, &mut pair.b);
+    let mut packets = Vec::new();
+    while b.stack.transmit(&mut b.port, now, 1) > 0 {
+        packets.push(b.port.last_sent().0);
+    }
+    packets
+}
+
+#[test]
+fn an_echo_socket_receives_requests_in_place_of_the_stack() {
+    let mut pair = pair();
+    let reply = answers(&mut pair);
+    assert_eq!(reply.len(), 1, "the stack answers");
+    let socket = pair.b.stack.udp_bind_echo(ANY).unwrap();
+    assert_eq!(pair.b.stack.udp_bind_echo(ANY), Err(UdpError::AddressInUse));
+    assert_eq!(answers(&mut pair), [] as [Vec<u8>; 0]);
+    assert_eq!(pair.b.stack.next_event(), Some(SocketEvent::Udp(socket)));
+    let mut data = [0; 9];
+    let received = pair
+        .b
+        .stack
+        .udp_receive(socket, &mut data)
+        .unwrap()
+        .unwrap();
+    assert_eq!(&data[..received.copied], b"data");
+    let (from, to) = (SocketAddr::from((A, 0)), SocketAddr::from((FAR, 9)));
+    assert_eq!((received.from, received.to), (from, to));
+    let sent = pair.b.stack.udp_send_from(socket, to, from, b"data");
+    assert_eq!(sent, Ok(true));
+    let replies = sent_by_b(&mut pair);
+    assert_eq!(
+        replies[0][Ipv4Header::LEN..],
+        reply[0][Ipv4Header::LEN..],
+        "the reply is the one of the stack"
+    );
+    assert_eq!(replies[0][12..20], reply[0][12..20]);
+    // A datagram to port 9 is not for this socket.
+    assert_eq!(pair.b.stack.udp_local(socket).unwrap().port(), 0);
+    pair.b.stack.udp_close(socket).unwrap();
+    assert_eq!(answers(&mut pair).len(), 1, "the stack answers again");
+    pair.verify();
+}
+
+#[cfg(feature = "icmp-errors")]
+#[test]
+fn a_refused_echo_request_gets_an_error_that_quotes_it() {
+    let mut pair = pair();
+    pair.b.stack.udp_bind_echo(ANY).unwrap();
+    answers(&mut pair);
+    let (from, to) = (SocketAddr::from((A, 0)), SocketAddr::from((FAR, 9)));
+    let now = pair.now;
+    pair.b.stack.echo_refuse(from, to, Refusal::Host, now);
+    let sent = sent_by_b(&mut pair);
+    let verify = ChecksumPolicy::Verify;
+    let (message, quoted) = Icmpv4Message::parse(&sent[0][Ipv4Header::LEN..], verify).unwrap();
+    assert!(
+        matches!(
+            message,
+            Icmpv4Message::Unreachable {
+                code: UnreachableCode::Host,
+                ..
+            }
+        ),
+        "{message:?}"
+    );
+    assert_eq!(quoted[12..20], echo_request()[12..20], "the addresses");
+    let quoted = &quoted[Ipv4Header::LEN..];
+    assert_eq!((quoted[0], &quoted[4..8]), (8, &[0, 0, 0, 9][..]));
 }

@@ -36,6 +36,20 @@ impl UdpSocket {
         udp::UdpSocket::bind_all_ports(runtime, ip).map(Self)
     }
 
+    /// Opens a socket that receives the echo requests (ping) of the IP version of `ip` in place of
+    /// the stack; see `Stack::udp_bind_echo`.
+    ///
+    /// # Errors
+    /// Fails if there is such a socket already, or the stack has no free socket.
+    pub fn bind_echo(runtime: &Runtime, ip: IpAddr) -> io::Result<Self> {
+        udp::UdpSocket::bind_echo(runtime, ip).map(Self)
+    }
+
+    /// Refuses an echo request that came from `from` to `to`, with an ICMP error.
+    pub fn refuse_echo(&self, from: SocketAddr, to: SocketAddr, refusal: Refusal) {
+        self.0.refuse_echo(from, to, refusal);
+    }
+
     /// Sends one datagram from `from`, an address and a port of the socket. Waits while the send
     /// queue is full.
     ///

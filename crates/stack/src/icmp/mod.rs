@@ -5,6 +5,7 @@
 //! error can be genuine (RFC 5927). Replies and errors to be sent wait in bounded queues.
 
 pub(crate) mod echo;
+pub(crate) mod echo_socket;
 #[cfg(feature = "icmp-errors")]
 pub(crate) mod error_queue;
 #[cfg(not(feature = "icmp-errors"))]
@@ -23,6 +24,7 @@ use fullpipe_pool::Pool;
 use fullpipe_wire::{ChecksumPolicy, Icmpv4Message, WireError};
 
 pub(crate) use echo::Echo;
+pub(crate) use echo_socket::pass_on;
 pub(crate) use error_queue::{ErrorQueue, RefusedPacket};
 pub(crate) use path_error::IcmpEvent;
 pub use path_error::PathError;

@@ -97,14 +97,41 @@ impl Stack {
             third_word: 8 << 16,
             station: None,
         };
+        self.report_refused(&packet, refusal, now);
+    }
+
+    /// Refuses an echo request that a socket received ([`udp_bind_echo`](Self::udp_bind_echo)) from
+    /// `from`, whose port is the identifier, to `to`, whose port is the sequence number. The peer gets an ICMP
+    /// error within the rate limits of ICMP errors (knobs `icmp.errors…`).
+    pub fn echo_refuse(
+        &mut self,
+        from: SocketAddr,
+        to: SocketAddr,
+        refusal: Refusal,
+        now: Instant,
+    ) {
+        // The eight bytes that the error quotes: type and code in place of the source port, then the
+        // checksum, which is not known any more, identifier and sequence number.
+        let (protocol, kind) = match to {
+            SocketAddr::V4(_) => (Protocol::Icmp, 8 << 8),
+            SocketAddr::V6(_) => (Protocol::Icmpv6, 128 << 8),
+        };
+        let packet = RefusedPacket {
+            protocol,
+            from: SocketAddr::new(from.ip(), kind),
+            to: SocketAddr::new(to.ip(), 0),
+            third_word: u32::from(from.port()) << 16 | u32::from(to.port()),
+            station: None,
+        };
+        self.report_refused(&packet, refusal, now);
+    }
+
+    fn report_refused(&mut self, packet: &RefusedPacket, refusal: Refusal, now: Instant) {
         if let Some(code) = unreachable_code(refusal) {
-            let interface = self.routes.interface_between(to.ip(), from.ip());
-            self.interfaces[interface.index()].errors.report_refused(
-                &packet,
-                code,
-                now,
-                &mut self.counters,
-            );
+            let (to, from) = (packet.to.ip(), packet.from.ip());
+            let interface = self.routes.interface_between(to, from);
+            let errors = &mut self.interfaces[interface.index()].errors;
+            errors.report_refused(packet, code, now, &mut self.counters);
         }
     }
 }

@@ -36,6 +36,21 @@ impl Stack {
         self.udp.bind_all_ports(ip, &self.routes)
     }
 
+    /// Opens a socket that receives the echo requests of the IP version of `ip` in place of the
+    /// stack, which answers none of them while the socket is open. With the knob `ip.accept_any`,
+    /// these are requests to every address. A request is a datagram whose payload is the data of the
+    /// request: the port of [`UdpReceived::from`](crate::UdpReceived::from) is its identifier, the
+    /// port of [`UdpReceived::to`](crate::UdpReceived::to) its sequence number.
+    /// [`udp_send_from`](Self::udp_send_from) with both addresses exchanged sends the reply, and
+    /// [`echo_refuse`](Self::echo_refuse) an error. RFC 792, RFC 4443 §4.
+    ///
+    /// # Errors
+    /// Returns [`UdpError::AddressInUse`] if there is such a socket, or
+    /// [`TooManySockets`](UdpError::TooManySockets).
+    pub fn udp_bind_echo(&mut self, ip: IpAddr) -> Result<UdpId, UdpError> {
+        self.udp.bind_echo(ip)
+    }
+
     /// Queues a datagram for `to`. Returns false, and queues nothing, if the send queue
     /// or packet memory is full; [`SocketEvent::Udp`](crate::SocketEvent::Udp) reports
     /// when there is room again.

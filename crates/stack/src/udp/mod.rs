@@ -12,7 +12,7 @@ mod tests;
 use alloc::{boxed::Box, vec};
 use core::{
     fmt,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
 use fullpipe_pool::{Pool, Rng};
@@ -133,6 +133,8 @@ struct UdpSocket {
     closing: bool,
     /// The socket's address was removed from this host. The socket is then in no bucket.
     removed: bool,
+    /// The datagrams of the socket are echo requests and replies. The socket is in no bucket.
+    is_echo: bool,
     /// Last error reported about a datagram of this socket, and its destination.
     error: Option<(SocketAddr, PathError)>,
 }
@@ -147,6 +149,8 @@ pub(crate) struct UdpSockets {
     to_send: SendQueues,
     /// First socket of each bucket of ports. The number of buckets is a power of two.
     buckets: Box<[u32]>,
+    /// The socket that receives echo requests of IPv4, and the one of IPv6.
+    echo: [u32; 2],
     ephemeral: (u16, u16),
     longest: usize,
     rng: Rng,
@@ -169,6 +173,7 @@ impl UdpSockets {
             received: (0..udp.sockets).map(|_| received()).collect(),
             to_send: SendQueues::new(udp),
             buckets: vec![NONE; (udp.sockets as usize).next_power_of_two()].into(),
+            echo: [NONE; 2],
             ephemeral: (
                 port(config.stack.ephemeral_low),
                 port(config.stack.ephemeral_high),
@@ -215,6 +220,50 @@ impl UdpSockets {
         self.open_at(SocketAddr::new(ip, EVERY_PORT), routes)
     }
 
+    /// Opens the socket that receives echo requests; see
+    /// [`Stack::udp_bind_echo`](crate::Stack::udp_bind_echo).
+    pub(crate) fn bind_echo(&mut self, ip: IpAddr) -> Result<UdpId, UdpError> {
+        if self.echo_socket(ip).is_some() {
+            return Err(UdpError::AddressInUse);
+        }
+        let unspecified = match ip {
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        let socket = UdpSocket {
+            local: SocketAddr::new(unspecified, EVERY_PORT),
+            next: NONE,
+            closing: false,
+            removed: false,
+            is_echo: true,
+            error: None,
+        };
+        let key = self.sockets.insert(socket);
+        let key = key.map_err(|_| UdpError::TooManySockets)?;
+        self.echo[usize::from(ip.is_ipv6())] = key.index;
+        Ok(UdpId(key))
+    }
+
+    /// Returns the socket that receives echo requests to `ip`.
+    #[inline]
+    pub(crate) fn echo_socket(&self, ip: IpAddr) -> Option<u32> {
+        let index = self.echo[usize::from(ip.is_ipv6())];
+        (index != NONE).then_some(index)
+    }
+
+    /// Queues an echo request at socket `index`. Returns false if the queue or packet memory is
+    /// full.
+    pub(crate) fn queue_request(
+        &mut self,
+        index: u32,
+        ends: (SocketAddr, SocketAddr),
+        data: &[u8],
+        pool: &mut Pool,
+    ) -> bool {
+        let queue = &mut self.received[index as usize];
+        queue.push(ends, data, pool).is_ok()
+    }
+
     fn open_at(&mut self, local: SocketAddr, routes: &Routes) -> Result<UdpId, UdpError> {
         if !local.ip().is_unspecified() && !routes.can_bind(local.ip()) {
             return Err(UdpError::AddressNotOurs);
@@ -232,6 +281,7 @@ impl UdpSockets {
             next: self.buckets[bucket],
             closing: false,
             removed: false,
+            is_echo: false,
             error: None,
         };
         let key = self.sockets.insert(socket).expect("the slab is not full");
@@ -287,11 +337,18 @@ impl UdpSockets {
         if socket.removed {
             return Err(UdpError::AddressRemoved);
         }
-        if to.port() == 0 || to.ip().is_unspecified() {
+        let is_echo = socket.is_echo;
+        if (to.port() == 0 && !is_echo) || to.ip().is_unspecified() {
             return Err(UdpError::BadDestination);
         }
         let from = match &from {
             None if socket.local.port() != EVERY_PORT => &socket.local,
+            Some(from) if is_echo && from.is_ipv4() == socket.local.is_ipv4() => {
+                match routes.can_bind(from.ip()) {
+                    true => from,
+                    false => return Err(UdpError::BadSource),
+                }
+            }
             from => checked_source(from.as_ref(), &socket.local, routes)?,
         };
         let src_port = from.port();
@@ -307,9 +364,15 @@ impl UdpSockets {
         if payload.len() > self.longest {
             return Err(UdpError::TooLong { most: self.longest });
         }
-        let header = DatagramHeader::Udp {
-            src_port,
-            dst_port: to.port(),
+        let header = match is_echo {
+            false => DatagramHeader::Udp {
+                src_port,
+                dst_port: to.port(),
+            },
+            true => DatagramHeader::EchoReply {
+                ident: to.port(),
+                seq: src_port,
+            },
         };
         let (at, ends) = ((id.0.index, interface), (src, to.ip()));
         let taken = self.to_send.push(at, ends, header, payload, pool);
@@ -481,7 +544,13 @@ impl UdpSockets {
         if !is_last {
             return Some((built, None));
         }
-        counters.mib.udp_out_datagrams += 1;
+        match self.sockets[index].is_echo {
+            false => counters.mib.udp_out_datagrams += 1,
+            true => {
+                counters.mib.icmp_out_msgs += 1;
+                counters.mib.icmp_out_echo_reps += 1;
+            }
+        }
         if self.sockets[index].closing {
             if self.to_send.is_empty(index) {
                 self.sockets.remove(index);
@@ -566,9 +635,18 @@ impl UdpSockets {
             .find(|port| !self.is_taken(ip, *port))
     }
 
-    /// Removes a socket from its bucket.
+    /// Removes a socket from its bucket, or ends its place as the receiver of echo requests.
     fn unlink(&mut self, index: u32) {
-        let UdpSocket { local, next, .. } = self.sockets[index];
+        let UdpSocket {
+            local,
+            next,
+            is_echo,
+            ..
+        } = self.sockets[index];
+        if is_echo {
+            self.echo[usize::from(local.is_ipv6())] = NONE;
+            return;
+        }
         let bucket = self.bucket(local.port());
         let mut at = self.buckets[bucket];
         if at == index {
