@@ -8,6 +8,7 @@ use fullpipe::Config;
 use fullpipe_host::{HostDevice, Prefix, Runtime};
 
 use crate::{
+    echo::EchoRequests,
     limits::FlowLimits,
     tcp::{TcpFlows, TcpShared},
     udp::UdpFlows,
@@ -71,12 +72,34 @@ impl NetstackBuilder {
         config.validate().map_err(|error| error.to_string())
     }
 
-    /// Starts the stack over `device`. Must be called within a tokio runtime.
+    /// Starts the stack over `device`. The stack answers echo requests to every address. Must be
+    /// called within a tokio runtime.
     ///
     /// # Errors
     /// Returns `InvalidInput` for a limit, a knob or an address that cannot work; otherwise the
     /// error of the device or of the system.
     pub fn start(self, device: impl HostDevice + 'static) -> io::Result<(TcpFlows, UdpFlows)> {
+        let (tcp, udp, _) = self.launch(device)?;
+        Ok((tcp, udp))
+    }
+
+    /// Starts the stack over `device` like [`start`](Self::start), but passes each echo request on to
+    /// the program, which answers or refuses it.
+    ///
+    /// # Errors
+    /// Returns the errors of `start`.
+    pub fn start_with_echo(
+        self,
+        device: impl HostDevice + 'static,
+    ) -> io::Result<(TcpFlows, UdpFlows, EchoRequests)> {
+        let (tcp, udp, runtime) = self.launch(device)?;
+        Ok((tcp, udp, EchoRequests::start(runtime)?))
+    }
+
+    fn launch(
+        self,
+        device: impl HostDevice + 'static,
+    ) -> io::Result<(TcpFlows, UdpFlows, Arc<Runtime>)> {
         let refused = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
         let config = self.config().map_err(refused)?;
         let runtime = Runtime::builder(self.address)
@@ -85,8 +108,8 @@ impl NetstackBuilder {
             .map_err(|error| refused(error.to_string()))?;
         let runtime = Arc::new(runtime);
         let udp = UdpFlows::start(Arc::clone(&runtime), self.limits)?;
-        let tcp = TcpFlows::start(TcpShared::new(runtime, self.limits)?);
-        Ok((tcp, udp))
+        let tcp = TcpFlows::start(TcpShared::new(Arc::clone(&runtime), self.limits)?);
+        Ok((tcp, udp, runtime))
     }
 
     fn config(&self) -> Result<Config, String> {

@@ -13,7 +13,9 @@
 //!    [`TcpRequest::admit`] returns the [`TcpFlow`], [`TcpRequest::refuse`] sends a reset or an
 //!    ICMP error.
 //! 3. [`UdpFlows::next`] returns a [`UdpFlow`] for each pair of a peer and a destination.
-//! 4. [`relay`] copies a flow to another stream and back, with half-close, an idle timeout, and a
+//! 4. [`NetstackBuilder::start_with_echo`] also returns each echo request (ping) as an
+//!    [`EchoRequest`]; otherwise the stack answers every request itself.
+//! 5. [`relay`] copies a flow to another stream and back, with half-close, an idle timeout, and a
 //!    [`RelayClock`] that measures how long the relay waits for each side.
 
 /// Compiles the example of the package's page.
@@ -22,6 +24,7 @@
 struct Readme;
 
 mod builder;
+mod echo;
 mod family;
 pub mod forward;
 mod limits;
@@ -32,6 +35,7 @@ mod tcp;
 mod udp;
 
 pub use builder::NetstackBuilder;
+pub use echo::{EchoRequest, EchoRequests};
 pub use limits::FlowLimits;
 pub use pipe::{PacketPipe, PipeDevice};
 pub use relay::relay;

@@ -3,7 +3,7 @@
 
 use std::{
     io::{ErrorKind, Read, Write},
-    net::{Shutdown, SocketAddr},
+    net::{IpAddr, Shutdown, SocketAddr},
     sync::Arc,
     thread,
     time::Duration,
@@ -315,6 +315,36 @@ async fn a_stream_of_packets_reaches_the_flows_and_echo_is_answered() {
         "the reply comes from the address that was asked"
     );
     assert_eq!((reply[20], &reply[24..len]), (0, &request[24..]));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn the_program_answers_or_refuses_echo_requests_that_are_passed_on() {
+    let (device, pipe) = PipeDevice::with_pipe(1500).expect("sockets");
+    let started = NetstackBuilder::default().start_with_echo(device);
+    let (_tcp, _udp, mut echo) = started.expect("a netstack");
+    let request = echo_request();
+    let mut reply = [0; 1500];
+    pipe.send(&request).await.expect("the stack runs");
+    let asked = tokio::time::timeout(PATIENCE, echo.next()).await;
+    let asked = asked.expect("in time").expect("the stack runs");
+    assert_eq!(asked.peer(), IpAddr::from([10, 9, 0, 1]));
+    assert_eq!(asked.destination(), IpAddr::from(FAR));
+    assert_eq!((asked.identifier(), asked.sequence()), (0x0102, 0x0304));
+    assert_eq!(asked.data(), [5, 6, 7, 8]);
+    asked.answer().await.expect("the stack runs");
+    let received = tokio::time::timeout(PATIENCE, pipe.recv(&mut reply)).await;
+    let len = received.expect("in time").expect("a packet");
+    assert_eq!((len, &reply[12..16]), (request.len(), &FAR[..]));
+    assert_eq!((reply[20], &reply[24..len]), (0, &request[24..]));
+
+    pipe.send(&request).await.expect("the stack runs");
+    let asked = tokio::time::timeout(PATIENCE, echo.next()).await;
+    let asked = asked.expect("in time").expect("the stack runs");
+    asked.refuse(Refusal::Host);
+    let received = tokio::time::timeout(PATIENCE, pipe.recv(&mut reply)).await;
+    received.expect("in time").expect("a packet");
+    assert_eq!(reply[20..22], [3, 1], "host unreachable");
+    assert_eq!(reply[48 + 4..48 + 8], request[24..28], "the quoted numbers");
 }
 
 /// An echo request from 10.9.0.1 to [`FAR`], with checksums.
