@@ -7,6 +7,7 @@ mod advice;
 mod fail_on;
 mod fleet;
 mod forward;
+mod inspect;
 mod iperf;
 mod lab;
 mod link;
@@ -35,6 +36,7 @@ pub use advice::{
 pub use fail_on::FailOn;
 pub use fleet::FleetArguments;
 pub use forward::ForwardArguments;
+pub use inspect::{AddrArguments, NeighArguments, RouteArguments, StackChoice};
 pub use iperf::{IperfArguments, NetworkDevice, OwnAddress};
 pub use lab::{
     LabAction, LabArguments, LabAttacksArguments, LabCheckArguments, LabNewArguments,
@@ -62,6 +64,7 @@ pub use why::{ConnectionCondition, WhyArguments};
         fullpipe iperf -s             serve clients of iperf 2\n  \
         fullpipe link --help          emulate a link between two TAP devices\n  \
         fullpipe forward --help       carry a TUN device's flows through a proxy\n  \
+        fullpipe addr                 print the addresses of running stacks\n  \
         fullpipe watch                show what limits each connection of this host\n  \
         fullpipe fleet report dataset report which limits cost most time"
 )]
@@ -84,6 +87,9 @@ pub enum Command {
     Iperf(Box<IperfArguments>),
     Link(LinkArguments),
     Forward(Box<ForwardArguments>),
+    Addr(AddrArguments),
+    Route(RouteArguments),
+    Neigh(NeighArguments),
     Watch(Box<WatchArguments>),
     Fleet(FleetArguments),
     Completions(CompletionsArguments),

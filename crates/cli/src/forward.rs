@@ -105,7 +105,7 @@ fn builder(arguments: &ForwardArguments) -> Result<NetstackBuilder, Failure> {
         udp_idle: arguments.udp_idle,
         ..FlowLimits::default()
     };
-    let mut builder = NetstackBuilder::default().limits(limits);
+    let mut builder = NetstackBuilder::default().limits(limits).inspectable();
     for setting in &arguments.settings {
         builder = builder.set(&setting.name, &setting.value);
     }

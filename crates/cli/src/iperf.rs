@@ -213,7 +213,7 @@ impl Plan {
             OwnAddress::Dhcp => Runtime::dhcp(),
             OwnAddress::Fixed(prefix) => Runtime::builder(prefix),
         };
-        let mut builder = builder.config(self.config.clone());
+        let mut builder = builder.config(self.config.clone()).inspectable();
         if let Some(gateway) = self.gateway {
             builder = builder.gateway(gateway);
         }

@@ -14,6 +14,7 @@ mod fleet;
 mod footprint;
 mod forward;
 mod generate;
+mod inspect;
 mod iperf;
 mod kernel_hosts;
 mod knobs;
@@ -55,6 +56,9 @@ fn run(command: Command, terminal: &Terminal) -> Result<(), Failure> {
         Command::Iperf(arguments) => iperf::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
         Command::Forward(arguments) => forward::run(&arguments, terminal),
+        Command::Addr(arguments) => inspect::addresses(&arguments.stacks),
+        Command::Route(arguments) => inspect::routes(&arguments.stacks),
+        Command::Neigh(arguments) => inspect::neighbours(&arguments.stacks),
         Command::Fleet(arguments) => fleet::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments, terminal),
         Command::Why(arguments) => why::run(&arguments, terminal),

@@ -80,6 +80,7 @@ mod errno;
 mod error_kind;
 mod file_limit;
 mod frames;
+mod inspection;
 mod interface;
 pub mod kernel;
 mod lease;
@@ -118,6 +119,7 @@ pub use errno::DeviceError;
 pub use file_limit::raise_file_limit;
 #[doc(inline)]
 pub use fullpipe_dhcp::Lease;
+pub use inspection::{Question, RunningStack};
 pub use namespace::Namespace;
 pub use packet::PacketSocket;
 pub use poll::{wait_for_either, wait_precisely};

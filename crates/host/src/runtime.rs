@@ -20,7 +20,8 @@ use fullpipe::{
 };
 
 use crate::{
-    capture::Capture, device::HostDevice, driver::Driver, entropy, names::NameHolder, spec::Prefix,
+    capture::Capture, device::HostDevice, driver::Driver, entropy, inspection::Inspection,
+    names::NameHolder, spec::Prefix,
 };
 
 /// Interval at which [`Runtime::finish`] checks for open connections, and at which the start checks
@@ -71,6 +72,7 @@ pub struct RuntimeBuilder {
     config: Config,
     capture: Option<Box<dyn Write + Send>>,
     dns_servers: Vec<IpAddr>,
+    is_inspectable: bool,
     /// Further interfaces: address, gateway and device.
     further: Vec<FurtherInterface>,
 }
@@ -100,6 +102,7 @@ impl RuntimeBuilder {
             config: Config::default(),
             capture: None,
             dns_servers: Vec::new(),
+            is_inspectable: false,
             further: Vec::new(),
         }
     }
@@ -154,6 +157,13 @@ impl RuntimeBuilder {
     /// DHCP lease and of router advertisements (knob `ip.autoconfiguration`).
     pub fn dns_servers(mut self, servers: impl IntoIterator<Item = IpAddr>) -> Self {
         self.dns_servers = servers.into_iter().collect();
+        self
+    }
+
+    /// Lets other processes of this network namespace ask the stack for its addresses, routes and
+    /// neighbours ([`RunningStack`](crate::RunningStack), `fullpipe addr`); by default nobody can.
+    pub fn inspectable(mut self) -> Self {
+        self.is_inspectable = true;
         self
     }
 
@@ -232,6 +242,10 @@ impl RuntimeBuilder {
         }
         let names = NameHolder::new(self.dns_servers, entropy::secret().map_err(system)?);
         let driver = Arc::new(Driver::new(stack, devices, lease, names).map_err(system)?);
+        let inspection = match self.is_inspectable {
+            true => Some(Inspection::begin(Arc::clone(&driver)).map_err(system)?),
+            false => None,
+        };
         let thread = {
             let driver = Arc::clone(&driver);
             thread::Builder::new()
@@ -241,6 +255,7 @@ impl RuntimeBuilder {
         };
         let runtime = Runtime {
             driver,
+            inspection,
             thread: Some(thread),
             interface,
             config: self.config,
@@ -268,6 +283,8 @@ impl RuntimeBuilder {
 /// The devices are closed when the runtime and all its sockets have been dropped.
 pub struct Runtime {
     driver: Arc<Driver>,
+    /// Answers the questions of other processes.
+    inspection: Option<Inspection>,
     thread: Option<JoinHandle<()>>,
     interface: Interface,
     config: Config,
@@ -352,6 +369,7 @@ impl Runtime {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
+        self.inspection = None;
         self.release_lease();
         self.driver.stop();
         if let Some(thread) = self.thread.take() {

@@ -24,6 +24,7 @@ pub struct NetstackBuilder {
     address: Prefix,
     limits: FlowLimits,
     knobs: Vec<(String, String)>,
+    is_inspectable: bool,
 }
 
 impl Default for NetstackBuilder {
@@ -35,6 +36,7 @@ impl Default for NetstackBuilder {
             },
             limits: FlowLimits::default(),
             knobs: Vec::new(),
+            is_inspectable: false,
         }
     }
 }
@@ -60,6 +62,14 @@ impl NetstackBuilder {
     #[must_use]
     pub fn set(mut self, knob: &str, value: &str) -> Self {
         self.knobs.push((knob.to_string(), value.to_string()));
+        self
+    }
+
+    /// Lets `fullpipe addr`, `route` and `neigh` ask the stack; see
+    /// [`RuntimeBuilder::inspectable`](fullpipe_host::RuntimeBuilder::inspectable).
+    #[must_use]
+    pub const fn inspectable(mut self) -> Self {
+        self.is_inspectable = true;
         self
     }
 
@@ -102,8 +112,11 @@ impl NetstackBuilder {
     ) -> io::Result<(TcpFlows, UdpFlows, Arc<Runtime>)> {
         let refused = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
         let config = self.config().map_err(refused)?;
-        let runtime = Runtime::builder(self.address)
-            .config(config)
+        let mut builder = Runtime::builder(self.address).config(config);
+        if self.is_inspectable {
+            builder = builder.inspectable();
+        }
+        let runtime = builder
             .start(device)
             .map_err(|error| refused(error.to_string()))?;
         let runtime = Arc::new(runtime);

@@ -4,6 +4,7 @@
 
 mod full;
 mod hosts;
+mod inspection;
 mod interfaces;
 mod options;
 mod polling;

@@ -181,6 +181,14 @@ impl Routes {
         self.tables.get(interface.index())?.router()
     }
 
+    /// Returns the networks of the link of `interface` that routers announced. Their hosts are
+    /// neighbours, although this host may have no address in these networks.
+    #[cfg(feature = "slaac")]
+    pub fn announced_networks(&self, interface: InterfaceId) -> impl Iterator<Item = Subnet> {
+        let table = self.tables.get(interface.index()).into_iter();
+        table.flat_map(|table| table.announced_networks().copied())
+    }
+
     /// Returns the heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let tables: usize = self.tables.iter().map(Addresses::heap_bytes).sum();

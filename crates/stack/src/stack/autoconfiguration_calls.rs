@@ -40,6 +40,16 @@ impl Stack {
         tentative.map(|own| own.subnet)
     }
 
+    /// Returns the addresses of `interface` that this host does not use yet, because another host
+    /// may have them.
+    ///
+    /// # Panics
+    /// Panics if this stack has no such interface.
+    pub fn tentative_addresses_on(&self, interface: InterfaceId) -> impl Iterator<Item = Subnet> {
+        let tentative = self.routes.addresses(interface).tentative().iter();
+        tentative.map(|own| own.subnet)
+    }
+
     /// Returns the last IPv6 address that another host was found to have, of the first interface
     /// that found one. This host does not use the address.
     pub fn duplicate_address(&self) -> Option<Ipv6Addr> {

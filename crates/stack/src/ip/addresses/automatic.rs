@@ -197,6 +197,11 @@ impl Addresses {
         }
     }
 
+    /// Returns the networks of the link that routers announced.
+    pub(crate) fn announced_networks(&self) -> impl Iterator<Item = &Subnet> {
+        self.automatic.on_link()
+    }
+
     /// Returns this host's link-local address, if it has one that is not tentative.
     pub(crate) fn link_local(&self) -> Option<Ipv6Addr> {
         self.own.iter().find_map(|own| match own.address {
