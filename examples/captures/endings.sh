@@ -8,7 +8,7 @@
 #
 # 5001 3,000 bytes, closed          5002 no payload, closed           5003 half closed, then 20,000 bytes back
 # 5004 reset after 200,000 bytes    5005 both ends close at once      5006 idle with keep-alives
-# 5007 a window closed for 6 s      5008 the FIN is lost three times  5009 the server vanishes
+# 5007 a window closed for 6 s      5008 the FIN is lost four times  5009 the server vanishes
 # 81   refused                      82 (10.78.1.1) unreachable        83 (10.78.2.1) no answer
 set -eu
 out=$(dirname "$0")/endings.pcap.gz

@@ -15,12 +15,14 @@ use std::{
 
 use fullpipe_diagnose::{
     account::{Shares, Times},
-    capture::{EndedFlow, FlowEnding, FlowKey, Unreachable},
+    capture::{EndedFlow, FlowEnding, FlowKey, ReturnedSegment},
     inferred::Confidence,
     merge::{MergeFailure, Merged, Tap, merge},
     observe::{ConnectionFailure, Followed, Follower, ObservedConnection, SeenLimit, SegmentLog},
     vocabulary::Limit,
 };
+
+use crate::failures::returned_segment;
 
 /// Largest number of connections that can be recognised in a later capture.
 const IDENTITIES: usize = 100_000;
@@ -57,8 +59,10 @@ pub struct Row {
     pub goodput_bps: f64,
     /// Smallest round-trip time in seconds.
     pub rtt_s: Option<f64>,
-    /// Retransmitted segments of the sender.
+    /// Retransmitted segments of the sender, those of the handshake and FIN included.
     pub retransmitted: u64,
+    /// Retransmitted segments of the sender with payload.
+    pub data_retransmitted: u64,
     /// The main limit, its share of the lifetime, and the confidence in this limit.
     pub limit: Option<(SeenLimit, f64, Confidence)>,
     /// For each limit, its share of the lifetime.
@@ -71,8 +75,9 @@ pub struct Row {
     pub ending: FlowEnding,
     /// The way in which the connection failed; `None` if the capture shows no failure.
     pub failure: Option<ConnectionFailure>,
-    /// Reason of the last ICMP error about the connection.
-    pub unreachable: Option<Unreachable>,
+    /// The segment that an ICMP error returned. If the connection failed, only an error that may
+    /// explain the failure counts; otherwise the last one.
+    pub returned: Option<ReturnedSegment>,
 }
 
 impl Row {
@@ -101,23 +106,44 @@ impl Row {
             },
             rtt_s: seen.path.base_rtt_ns.map(|ns| ns as f64 / 1e9),
             retransmitted: data.retransmissions.total(),
+            data_retransmitted: data.retransmissions.of_data(),
             limit: seen.main_limit(),
             shares: seen.shares(),
             account: seen.account.clone(),
             lost_s: lost_s(seen),
             ending: flow.ending,
             failure: seen.failure,
-            unreachable: flow.unreachable,
+            returned: returned_segment(flow),
         }
     }
 
-    /// Share of the data segments that was retransmitted.
+    /// Share of the data segments that was retransmitted; 0 without data segments. SYN, and FIN without
+    /// payload, do not count.
     pub fn retransmitted_share(&self) -> f64 {
         match self.data_segments {
             0 => 0.0,
-            // Retransmissions of SYN and FIN count too, so the quotient may exceed 1.
-            all => (self.retransmitted as f64 / all as f64).min(1.0),
+            all => self.data_retransmitted as f64 / all as f64,
         }
+    }
+
+    /// `sender` or `receiver`: the end whose segment an ICMP error returned.
+    pub fn returned_from(&self) -> Option<&'static str> {
+        let (_, sender) = FlowKey::of(self.sender, self.receiver);
+        Some(match self.returned?.from == sender {
+            true => "sender",
+            false => "receiver",
+        })
+    }
+
+    /// Name of the reason if the receiver was unreachable: the connection failed because nothing
+    /// answered, and an ICMP error says why.
+    pub fn unreachable(&self) -> Option<&'static str> {
+        let is_silent = matches!(
+            self.failure,
+            Some(ConnectionFailure::Unanswered { .. } | ConnectionFailure::Vanished { .. })
+        );
+        let returned = self.returned.filter(|_| is_silent)?;
+        Some(returned.reason.name())
     }
 }
 

@@ -17,6 +17,9 @@ use fullpipe_diagnose::capture::{
 
 use crate::connections::Connections;
 
+/// Largest number of frames after which a user's interrupt ends the reading.
+const FRAMES: u64 = 1 << 16;
+
 /// A capture that was read.
 pub struct Capture {
     /// Name of the capture, as the user gave it.
@@ -102,18 +105,19 @@ pub fn read(
     let Opened { source, len } = opened;
     let mut reader = CaptureReader::open(source, count.clone())?;
     let mut table = FlowTable::new(FlowLimits::DEFAULT, connections.analysis());
-    let mut bytes = 0;
+    let (mut bytes, mut frames) = (0, 0_u64);
     while let Some(found) = reader.next_frame() {
         if let Some((key, segment)) = found
             && filter.is_none_or(|filter| filter.chooses(&key))
         {
             table.on_segment(key, &segment, |flow| connections.add(flow));
-        } else if let Some((key, reason)) = reader.take_unreachable() {
-            table.on_unreachable(&key, reason);
+        } else if let Some((key, returned)) = reader.take_returned() {
+            table.on_returned(&key, returned);
         }
-        // Look at the bytes and not at the segments, because a capture may have no segment, and a
-        // program may write it slowly.
-        if count.get() != bytes {
+        frames += 1;
+        // Look at the bytes and not only at the frames, because a program may write them slowly. Look
+        // at the frames too, because few compressed bytes may hold many.
+        if count.get() != bytes || frames % FRAMES == 0 {
             bytes = count.get();
             let share = match len {
                 0 => 0.0,

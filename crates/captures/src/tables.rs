@@ -5,7 +5,7 @@
 //! sequence numbers count from the initial sequence number.
 
 use fullpipe_diagnose::{
-    capture::{FlowEnding, Unreachable},
+    capture::FlowEnding,
     facts::{Segments, captured_end},
     inferred::Confidence,
     observe::{ConnectionFailure, ObservedConnection, SegmentLog},
@@ -68,7 +68,15 @@ pub fn connections(captures: &[Capture], rows: &[Row]) -> Records {
             row.failure.map_or("", ConnectionFailure::name).to_string()
         }),
         words("unreachable", rows, |row| {
-            row.unreachable.map_or("", Unreachable::name).to_string()
+            row.returned
+                .map_or("", |returned| returned.reason.name())
+                .to_string()
+        }),
+        decimal("unreachable_s", rows, |row| {
+            row.returned.map(|returned| returned.at_ns as f64 / 1e9)
+        }),
+        words("unreachable_from", rows, |row| {
+            row.returned_from().unwrap_or_default().to_string()
         }),
     ];
     Records {

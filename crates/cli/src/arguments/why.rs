@@ -21,7 +21,7 @@ use fullpipe_perf::iperf2::options;
     fullpipe why capture.pcapng.gz --flow 3\n  \
     fullpipe why capture.pcap --flow 3 --scenario slow.toml\n  \
     fullpipe why *.pcap --filter 'host 10.0.0.1 and port 443'\n  \
-    tcpdump -i eth0 -s 128 -w - tcp | fullpipe why -\n  \
+    tcpdump -i eth0 -s 128 -w - 'tcp or icmp or icmp6' | fullpipe why -\n  \
     fullpipe why -i eth0 --seconds 30 --filter 'port 443'\n  \
     fullpipe why capture.pcap --csv > connections.csv\n  \
     fullpipe why capture.pcap --flow 3 --report slow.html --xplot graphs\n  \
@@ -78,8 +78,8 @@ pub struct WhyArguments {
     #[arg(long, value_name = "DIR", conflicts_with = "csv")]
     pub xplot: Option<PathBuf>,
     /// Exit with code 3 if a connection has the main limit NAME (limit=NAME), had more than PERCENT of its segments
-    /// retransmitted (retransmitted=PERCENT), had a reset (reset) or failed (failed; or only refused, unanswered or
-    /// vanished), if no connection was found (empty), or if a capture could not be read to its end (partial). May be
+    /// retransmitted (retransmitted=PERCENT), had a reset (reset) or failed (failed; or only refused, unanswered,
+    /// unreachable or vanished), if no connection was found (empty), or if a capture could not be read to its end (partial). May be
     /// given several times
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<ConnectionCondition>,
@@ -98,6 +98,8 @@ pub enum ConnectionCondition {
     Retransmitted(f64),
     /// The connection was reset.
     Reset,
+    /// Nothing answered one end, and an ICMP error says why.
+    Unreachable,
     /// The connection failed: in the named way, or in any.
     Failure(Option<&'static str>),
     /// There is no connection and no socket.
@@ -112,6 +114,7 @@ impl std::str::FromStr for ConnectionCondition {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once('=') {
             None if text == "reset" => Ok(Self::Reset),
+            None if text == "unreachable" => Ok(Self::Unreachable),
             None if text == "partial" => Ok(Self::Partial),
             None if text == "empty" => Ok(Self::Empty),
             None if text == "failed" => Ok(Self::Failure(None)),
@@ -145,7 +148,7 @@ impl std::str::FromStr for ConnectionCondition {
             Some(_) | None => {
                 let names = FAILURES.join(", ");
                 Err(format!(
-                    "expected limit=NAME, retransmitted=PERCENT, reset, failed, {names}, empty or partial"
+                    "expected limit=NAME, retransmitted=PERCENT, reset, failed, {names}, unreachable, empty or partial"
                 ))
             }
         }

@@ -5,9 +5,12 @@
 
 use fullpipe_captures::{failure_words, limit_words};
 use fullpipe_diagnose::{
-    capture::{EndedFlow, FlowEnding},
+    capture::{End, EndedFlow, FlowEnding},
     inferred::Confidence,
-    observe::{DirectionSeen, EpisodeKind, ObservedConnection, SeenEpisode, Side, WindowScale},
+    observe::{
+        ConnectionFailure, DirectionSeen, EpisodeKind, ObservedConnection, SeenEpisode, Side,
+        WindowScale,
+    },
 };
 use fullpipe_lab::{
     layout::{Layout, Tone, columns},
@@ -33,6 +36,10 @@ pub fn brief(
     layout: Layout,
 ) -> String {
     let mut out = title(flow, layout);
+    if !was_established(&flow.outcome) {
+        failure(&mut out, flow, layout);
+        return out + verdict;
+    }
     layout.field(&mut out, "transfer", &transfer(flow));
     failure(&mut out, flow, layout);
     out += verdict;
@@ -42,6 +49,15 @@ pub fn brief(
         account(&mut out, &flow.outcome, layout);
     }
     out
+}
+
+/// Returns false if the connection was refused or never answered: it has no transfer, no windows and
+/// no limit.
+pub const fn was_established(seen: &ObservedConnection) -> bool {
+    !matches!(
+        seen.failure,
+        Some(ConnectionFailure::Refused { .. } | ConnectionFailure::Unanswered { .. })
+    )
 }
 
 fn title(flow: &EndedFlow<ObservedConnection>, layout: Layout) -> String {
@@ -60,6 +76,10 @@ pub fn text(flow: &EndedFlow<ObservedConnection>, verdict: &str, layout: Layout)
     let mut out = title(flow, layout);
     failure(&mut out, flow, layout);
     out += verdict;
+    if !was_established(seen) {
+        episodes(&mut out, seen, layout);
+        return out;
+    }
     layout.field(&mut out, "limit", &limit(seen, layout));
     layout.field(&mut out, "transfer", &transfer(flow));
     layout.field(&mut out, "capture", &vantage(seen));
@@ -205,13 +225,15 @@ fn path(seen: &ObservedConnection) -> Option<String> {
     if let Some(rate) = path.delivery_bps {
         parts.push(format!("delivered at up to {}", rate_text(rate)));
     }
-    if path.full_share > 0.0 {
+    if path.full_share >= 0.005 {
         parts.push(format!(
             "full for {:.0} % of the time",
             path.full_share * 100.0
         ));
     }
-    if let Some(queue) = path.queue_bytes {
+    // A rise of the round trip by less than a segment's time shows no queue.
+    let segment = u64::from(seen.data().segment_bytes);
+    if let Some(queue) = path.queue_bytes.filter(|bytes| *bytes > segment) {
         parts.push(format!("queue up to {} bytes", grouped(queue)));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
@@ -274,11 +296,24 @@ fn losses(seen: &ObservedConnection) -> String {
     if sent.total() + data.reordered + data.missing_bytes == 0 {
         return "none".to_string();
     }
-    let mut parts = vec![format!(
-        "{} retransmitted of {}",
-        grouped(sent.total()),
-        counted(data.data_segments, "data segment")
-    )];
+    let mut parts = Vec::new();
+    if sent.handshake > 0 {
+        let name = handshake_segment(seen, seen.sender);
+        parts.push(format!(
+            "{name} retransmitted {}",
+            counted(sent.handshake, "time")
+        ));
+    }
+    if sent.fin > 0 {
+        parts.push(format!("FIN retransmitted {}", counted(sent.fin, "time")));
+    }
+    if data.data_segments > 0 {
+        parts.push(format!(
+            "{} retransmitted of {}",
+            grouped(sent.of_data()),
+            counted(data.data_segments, "data segment")
+        ));
+    }
     // Without ACKs, call no retransmission fast, because duplicate ACKs would not be seen.
     let fast = if seen.only.is_some() { 0 } else { sent.fast };
     let tail_probes = match sent.tail_probe {
@@ -287,9 +322,8 @@ fn losses(seen: &ObservedConnection) -> String {
     };
     let kinds = [
         (fast, "fast"),
-        (sent.timeout, "after a timeout"),
+        (sent.timeout, "after timeouts"),
         (sent.tail_probe, tail_probes),
-        (sent.handshake, "of the handshake"),
         (sent.spurious, "spurious"),
         (data.reordered, "reordered"),
     ];
@@ -303,6 +337,14 @@ fn losses(seen: &ObservedConnection) -> String {
         ));
     }
     parts.join("; ")
+}
+
+/// Name of the segment with which `end` took part in the handshake.
+fn handshake_segment(seen: &ObservedConnection, end: End) -> &'static str {
+    match seen.client == Some(end) {
+        true => "SYN",
+        false => "SYN-ACK",
+    }
 }
 
 fn small_writes(seen: &ObservedConnection) -> Option<String> {
@@ -372,7 +414,7 @@ fn episodes(out: &mut String, seen: &ObservedConnection, layout: Layout) {
             seconds_text(episode.at_ns as f64 / 1e9),
             seconds_text(lasted_ns as f64 / 1e9),
         );
-        layout.paragraph(out, &first, columns(&first), &kind(episode));
+        layout.paragraph(out, &first, columns(&first), &kind(episode, seen));
     }
     let kept = seen.episodes.len().min(EPISODES) as u64;
     let all = seen.episodes.len() as u64 + seen.episodes_omitted;
@@ -387,11 +429,18 @@ fn episodes(out: &mut String, seen: &ObservedConnection, layout: Layout) {
     }
 }
 
-/// Default of `net.ipv4.tcp_retries2`: the number of timeouts, or of window probes, in a row without
-/// an answer after which Linux gives a connection up.
+/// Default of `net.ipv4.tcp_retries2`: the number of window probes in a row without an answer after
+/// which Linux gives a connection up. For timeouts, the setting gives a time: [`GIVING_UP`].
 const RETRIES2: u64 = 15;
 
-/// The distance from `unanswered` to the number at which Linux gives up; nothing for a single one.
+/// End of a sentence about timeouts in a row. Fifteen timeouts that begin with 200 ms and double up to
+/// 120 s take 924.6 s; Linux gives up at the first timeout after this time
+/// (Documentation/networking/ip-sysctl.rst, `tcp_retries2`).
+const GIVING_UP: &str =
+    "; Linux gives up after about 15 minutes without an ACK (net.ipv4.tcp_retries2 = 15)";
+
+/// The distance from `unanswered` window probes to the number at which Linux gives up; nothing for a
+/// single one.
 fn to_retries2(unanswered: u64) -> String {
     match (unanswered, RETRIES2.saturating_sub(unanswered)) {
         (0 | 1, _) => String::new(),
@@ -402,16 +451,12 @@ fn to_retries2(unanswered: u64) -> String {
     }
 }
 
-/// The largest number of events in a row without progress.
-fn in_a_row(episode: &SeenEpisode, noun: &str) -> String {
+/// The largest number of timeouts in a row without progress.
+fn in_a_row(episode: &SeenEpisode) -> String {
     match episode.unanswered {
         0 | 1 => String::new(),
-        most if most == episode.count => format!(" in a row{}", to_retries2(most)),
-        most => format!(
-            ", at most {} in a row{}",
-            counted(most, noun),
-            to_retries2(most)
-        ),
+        most if most == episode.count => format!(" in a row{GIVING_UP}"),
+        most => format!(", at most {most} in a row{GIVING_UP}"),
     }
 }
 
@@ -428,12 +473,20 @@ fn answered(episode: &SeenEpisode) -> String {
     }
 }
 
-fn kind(episode: &SeenEpisode) -> String {
+fn kind(episode: &SeenEpisode, seen: &ObservedConnection) -> String {
     let count = grouped(episode.count);
     let several = |noun: &str| counted(episode.count, noun);
     match episode.kind {
-        EpisodeKind::LostHandshake => format!("handshake retransmitted {}", several("time")),
-        EpisodeKind::Timeout => format!("{}{}", several("timeout"), in_a_row(episode, "timeout")),
+        EpisodeKind::LostHandshake => {
+            let sent = |end: End| seen.directions[end.index()].retransmissions.handshake;
+            let ends = End::BOTH.into_iter().filter(|end| sent(*end) > 0);
+            let parts = ends.map(|end| {
+                let name = handshake_segment(seen, end);
+                format!("{name} retransmitted {}", counted(sent(end), "time"))
+            });
+            parts.collect::<Vec<_>>().join("; ")
+        }
+        EpisodeKind::Timeout => format!("{}{}", several("timeout"), in_a_row(episode)),
         EpisodeKind::FastRecovery => format!("fast recovery of {}", several("segment")),
         EpisodeKind::TailProbe => "tail loss probe".to_string(),
         EpisodeKind::Spurious => "spurious retransmission".to_string(),

@@ -64,6 +64,10 @@ fn met_by(row: &Row, condition: &ConnectionCondition) -> Option<String> {
         ConnectionCondition::Reset => {
             (row.ending == FlowEnding::Reset).then(|| "reset".to_string())
         }
+        ConnectionCondition::Unreachable => {
+            let reason = row.unreachable()?;
+            Some(format!("unreachable ({reason})"))
+        }
         ConnectionCondition::Failure(name) => {
             let failure = row.failure.map(ConnectionFailure::name)?;
             name.is_none_or(|name| name == failure)

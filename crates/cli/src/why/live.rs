@@ -52,6 +52,8 @@ pub fn read(
             && filter.is_none_or(|filter| filter.chooses(&key))
         {
             table.on_segment(key, &segment, |flow| connections.add(flow));
+        } else if let Some((key, returned)) = dissector.take_returned() {
+            table.on_returned(&key, returned);
         }
     }
     table.finish(dissector.now_ns(), |flow| connections.add(flow));

@@ -344,6 +344,7 @@ fn met_by(socket: &FollowedSocket, condition: &ConnectionCondition) -> Option<St
                 .then(|| format!("{:.2} % of the data segments retransmitted", share * 100.0))
         }
         ConnectionCondition::Reset
+        | ConnectionCondition::Unreachable
         | ConnectionCondition::Failure(_)
         | ConnectionCondition::Partial
         | ConnectionCondition::Empty => None,

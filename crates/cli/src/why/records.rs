@@ -4,7 +4,7 @@
 
 use fullpipe_captures::{Apart, Capture, Connections, Row, TwinAnswer, ending_name};
 use fullpipe_diagnose::{
-    capture::{CaptureWarning, Unreachable},
+    capture::CaptureWarning,
     inferred::Confidence,
     observe::{ConnectionFailure, ObservedConnection},
     socket::AccountsBeside,
@@ -94,6 +94,10 @@ struct JsonConnection<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     unreachable: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    unreachable_ns: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreachable_from: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     socket: Option<JsonMatched<'a>>,
     shares: &'a fullpipe_diagnose::account::Shares<fullpipe_diagnose::observe::SeenLimit>,
 }
@@ -180,7 +184,9 @@ fn connection<'a>(
         lost_s: row.lost_s,
         ending: ending_name(row.ending),
         failure: row.failure.map(ConnectionFailure::name),
-        unreachable: row.unreachable.map(Unreachable::name),
+        unreachable: row.returned.map(|returned| returned.reason.name()),
+        unreachable_ns: row.returned.map(|returned| returned.at_ns),
+        unreachable_from: row.returned_from(),
         socket: recordings::json_matched(recordings, row),
         shares: &row.shares,
     }

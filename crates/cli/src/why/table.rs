@@ -39,6 +39,9 @@ pub fn captures(captures: &[Capture], layout: Layout) -> String {
 /// Name of the column with the addresses.
 const CONNECTION: &str = "connection";
 
+/// Name of the column with the lost time.
+const LOST: &str = "lost";
+
 /// A column of the table.
 struct Column {
     name: &'static str,
@@ -91,15 +94,15 @@ const COLUMNS: [Column; 9] = [
         is_number: true,
         rank: 5,
         text: |row| {
-            format!(
-                "{} ({:.1} %)",
-                grouped(row.retransmitted),
-                row.retransmitted_share() * 100.0
-            )
+            let count = grouped(row.retransmitted);
+            match row.data_segments {
+                0 => count,
+                _ => format!("{count} ({:.1} %)", row.retransmitted_share() * 100.0),
+            }
         },
     },
     Column {
-        name: "lost",
+        name: LOST,
         is_number: true,
         rank: 1,
         text: |row| seconds_text(row.lost_s),
@@ -115,9 +118,9 @@ const COLUMNS: [Column; 9] = [
 /// Returns the main limit and its share, and the failure if the connection failed; a question mark
 /// stands for low confidence. A connection that was never established has only its failure.
 fn limit(row: &Row) -> String {
-    let failure = row.failure.map(|failure| match row.unreachable {
-        Some(_) if matches!(failure, ConnectionFailure::Unanswered { .. }) => "unreachable",
-        Some(_) | None => failure.name(),
+    let failure = row.failure.map(|failure| match failure {
+        ConnectionFailure::Unanswered { .. } if row.returned.is_some() => "unreachable",
+        _ => failure.name(),
     });
     let limited = main_limit(row);
     match (row.failure, failure) {
@@ -167,9 +170,12 @@ pub fn connections(
         top => top.min(rows.len()),
     };
     let rows = &rows[..count];
-    let mut out = lines(rows, layout);
+    let (columns, fold) = columns(rows, layout);
+    let mut out = lines(rows, &columns, fold, layout);
     out.push('\n');
-    layout.paragraph(&mut out, "", 0, &notes(all, captures, rows.len()).join(" "));
+    let mut notes = notes(all, captures, rows.len());
+    notes.extend(legend(rows, &columns));
+    layout.paragraph(&mut out, "", 0, &notes.join(" "));
     out
 }
 
@@ -199,18 +205,21 @@ impl Fold {
     }
 }
 
-/// Returns the heading and the lines of `rows`. If lines are too narrow for all columns, columns
-/// are omitted; if they are too narrow for the most important columns, cells take several lines.
-fn lines(rows: &[Row], layout: Layout) -> String {
+/// Width of `column`.
+fn width(rows: &[Row], column: &Column, fold: Fold) -> usize {
+    let cells = rows.iter().flat_map(|row| fold.cell(column, row));
+    let cells = cells.map(|cell| cell.chars().count());
+    cells.fold(column.name.len(), usize::max)
+}
+
+/// Returns the columns that fit, and the form of their cells. If lines are too narrow for all
+/// columns, columns are omitted; if they are too narrow for the most important columns, cells take
+/// several lines.
+fn columns(rows: &[Row], layout: Layout) -> (Vec<&'static Column>, Fold) {
     let mut columns: Vec<_> = COLUMNS.iter().collect();
     let mut fold = Fold::One;
-    let width = |column: &Column, fold: Fold| {
-        let cells = rows.iter().flat_map(|row| fold.cell(column, row));
-        let cells = cells.map(|cell| cell.chars().count());
-        cells.fold(column.name.len(), usize::max)
-    };
     let total = |columns: &[&Column], fold: Fold| {
-        let widths = columns.iter().map(|column| width(column, fold) + GAP);
+        let widths = columns.iter().map(|column| width(rows, column, fold) + GAP);
         widths.sum::<usize>().saturating_sub(GAP)
     };
     while total(&columns, fold) > layout.width {
@@ -226,9 +235,17 @@ fn lines(rows: &[Row], layout: Layout) -> String {
             (_, Fold::All) => break,
         }
     }
+    (columns, fold)
+}
+
+/// Returns the heading and the lines of `rows`.
+fn lines(rows: &[Row], columns: &[&Column], fold: Fold, layout: Layout) -> String {
     let last = columns.len() - 1;
     // Compute the widths once, because each is computed from all rows.
-    let mut widths: Vec<_> = columns.iter().map(|column| width(column, fold)).collect();
+    let mut widths: Vec<_> = columns
+        .iter()
+        .map(|column| width(rows, column, fold))
+        .collect();
     widths[last] = 0;
     let line = |cell: &dyn Fn(&Column) -> String| {
         let mut line = String::new();
@@ -308,8 +325,23 @@ fn notes(all: &Connections, captures: &[Capture], shown: usize) -> Vec<String> {
     if captures.len() > 1 {
         notes.push("Connections are numbered in the order of the files.".to_string());
     }
-    notes.push("`--flow N` prints what limited connection N. `lost` is time in which the sender had something to send and the path was not full; `?` marks low confidence.".to_string());
+    notes.push("`--flow N` prints what limited connection N.".to_string());
     notes
+}
+
+/// Returns the sentences that explain the columns of the table.
+fn legend(rows: &[Row], columns: &[&Column]) -> Vec<String> {
+    let is_doubtful = |row: &Row| limit(row).contains('?');
+    let has_lost = columns.iter().any(|column| column.name == LOST);
+    let lost = has_lost.then_some(
+        "`lost` is time in which the sender had something to send and the path was not full.",
+    );
+    let doubtful = rows
+        .iter()
+        .any(is_doubtful)
+        .then_some("`?` after a limit marks low confidence.");
+    let all = lost.into_iter().chain(doubtful);
+    all.map(str::to_string).collect()
 }
 
 /// Returns the sentence about two rows that are probably one connection.

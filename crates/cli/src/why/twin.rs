@@ -6,7 +6,6 @@
 use std::{io::Write, ops::ControlFlow, path::Path};
 
 use fullpipe_captures::{Connections, TwinAnswer, limit_words};
-use fullpipe_diagnose::observe::ConnectionFailure;
 use fullpipe_explain::Explanation;
 use fullpipe_fit::{Basis, Candidate, Compared, Figures, FittedValue};
 use fullpipe_lab::{
@@ -19,7 +18,10 @@ use fullpipe_lab::{
 use fullpipe_perf::Stop;
 use serde::Serialize;
 
-use super::recordings::{self, Recording};
+use super::{
+    account,
+    recordings::{self, Recording},
+};
 use crate::{arguments::WhyArguments, failure::Failure, output::Terminal, progress::Progress};
 
 /// Candidates (experiments that may behave like the connection) with a likelihood below this one
@@ -55,11 +57,9 @@ struct JsonFound<'a> {
 /// Returns false if the one connection was refused or never answered, so no transfer is to be
 /// simulated.
 fn was_established(connections: &Connections) -> bool {
-    let failure = connections.full().and_then(|flow| flow.outcome.failure);
-    !matches!(
-        failure,
-        Some(ConnectionFailure::Refused { .. } | ConnectionFailure::Unanswered { .. })
-    )
+    connections
+        .full()
+        .is_none_or(|flow| account::was_established(&flow.outcome))
 }
 
 /// Fits an experiment to the connection that is printed in full, and explains this twin. Returns

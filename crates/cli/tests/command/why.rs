@@ -680,14 +680,10 @@ fn failed_connections_are_named_with_what_to_check() {
         assert!(table.contains(words), "{words}: {table}");
     }
     for (port, words, check) in [
-        ("5004", "reset by 10.78.0.2:5004 while", "unread payload"),
+        ("5004", "reset by 10.78.0.2:5004 with", "unread payload"),
         ("5009", "10.78.0.2:5009 sent nothing for", "firewall or NAT"),
         ("81", "refused: 10.78.0.2:81 answered the SYN", "`ss -ltn`"),
-        (
-            "82",
-            "an ICMP error says that the last router",
-            "is up and has",
-        ),
+        ("82", "says that the last router", "is up and has"),
         ("83", "answered none of 7 SYNs", "the route back"),
     ] {
         let filter = format!("port {port}");
@@ -700,6 +696,14 @@ fn failed_connections_are_named_with_what_to_check() {
     let connection = &answer["connections"][0];
     assert_eq!(connection["failure"], "unanswered");
     assert_eq!(connection["unreachable"], "host");
+    assert_eq!(connection["unreachable_from"], "sender");
+    let began_ns = connection["began_ns"].as_i64().unwrap();
+    let after_ns = connection["unreachable_ns"].as_i64().unwrap() - began_ns;
+    assert!((0..10_000_000_000).contains(&after_ns), "{after_ns} ns");
+    // The client sent nothing for 64 s after its last SYN, so at most 127 s are lost.
+    let silent = answer_of(&["why", &capture, "--json", "--filter", "port 83"]);
+    let lost_s = silent["connections"][0]["lost_s"].as_f64().unwrap();
+    assert!(lost_s < 128.0, "{lost_s} s");
     let closed = answer_of(&[
         "why",
         &capture,
@@ -722,6 +726,8 @@ fn failures_and_an_empty_capture_are_conditions() {
         ("refused", "port 81", 3),
         ("refused", "port 5004", 0),
         ("unanswered", "port 83", 3),
+        ("unreachable", "port 82", 3),
+        ("unreachable", "port 83", 0),
         ("vanished", "port 5009", 3),
         ("reset", "port 5004", 3),
         ("failed", "portrange 81-83", 3),
@@ -751,6 +757,32 @@ fn failures_and_an_empty_capture_are_conditions() {
     assert!(stderr(&wrong).contains("vanished"), "{}", stderr(&wrong));
 }
 
+/// The FIN is retransmitted four times, and no segment with payload is.
+#[test]
+fn the_share_of_retransmissions_leaves_out_a_fin() {
+    let text = |more: &[&str]| {
+        let (capture, filter) = (endings(), "port 5008");
+        let all = [
+            "why", &capture, "--filter", filter, "--quick", "--width", "400",
+        ];
+        stdout(&fullpipe(&[&all[..], more].concat()))
+    };
+    let words = "FIN retransmitted 4 times; 0 retransmitted of 3 data segments";
+    let found = text(&[]);
+    assert!(found.contains(words), "{found}");
+    let judged = text(&["--fail-on", "retransmitted=1"]);
+    assert!(!judged.contains("% of the data segments"), "{judged}");
+}
+
+/// Without the columns that do not fit, the sentences about them are left out.
+#[test]
+fn a_narrow_table_explains_only_the_columns_that_it_has() {
+    let text = |width: &str| stdout(&fullpipe(&["why", &endings(), "--width", width]));
+    assert!(text("200").contains("`lost` is time"));
+    let narrow = text("60");
+    assert!(!narrow.contains("`lost`"), "{narrow}");
+}
+
 /// Three of four probes of the closed window are answered; four timeouts of the connection whose
 /// server vanished are not.
 #[test]
@@ -769,7 +801,7 @@ fn episodes_have_the_distance_to_the_end_of_the_connection() {
     };
     let vanished = episodes("5009");
     assert!(
-        vanished.contains("Linux gives up after 15 (net.ipv4.tcp_retries2): 11 left"),
+        vanished.contains("timeouts in a row; Linux gives up after about 15 minutes"),
         "{vanished}"
     );
     let closed = episodes("5007");

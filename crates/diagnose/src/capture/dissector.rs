@@ -7,7 +7,7 @@ use super::{
     clock::{Clock, TimeCounters},
     duplicates::Duplicates,
     frame::Frame,
-    icmp::{self, Unreachable},
+    icmp::{self, ReturnedSegment},
     ip,
     link::{self, Network},
     link_type::LinkType,
@@ -68,7 +68,7 @@ pub struct Dissector {
     counters: CaptureCounters,
     clock: Clock,
     duplicates: Duplicates,
-    unreachable: Option<(FlowKey, Unreachable)>,
+    returned: Option<(FlowKey, ReturnedSegment)>,
 }
 
 impl Default for Dissector {
@@ -84,7 +84,7 @@ impl Dissector {
             counters: CaptureCounters::default(),
             clock: Clock::new(),
             duplicates: Duplicates::new(),
-            unreachable: None,
+            returned: None,
         }
     }
 
@@ -103,6 +103,7 @@ impl Dissector {
         if captured < frame.original_len {
             counters.snap_len = counters.snap_len.max(captured);
         }
+        self.returned = None;
         match self.segment(frame, at_ns) {
             Ok(found) => found,
             Err(skipped) => {
@@ -110,17 +111,16 @@ impl Dissector {
                 if skipped == Skipped::NotTcp
                     && let Ok((network, packet, _)) = link::packet(frame)
                 {
-                    self.unreachable = icmp::error(network, packet);
+                    self.returned = icmp::error(network, packet, at_ns);
                 }
                 None
             }
         }
     }
 
-    /// Takes the ICMP error of the last frame without a segment: the connection that it is about,
-    /// and the reason.
-    pub const fn take_unreachable(&mut self) -> Option<(FlowKey, Unreachable)> {
-        self.unreachable.take()
+    /// Takes the segment that the last frame, an ICMP error, returned, and its connection.
+    pub const fn take_returned(&mut self) -> Option<(FlowKey, ReturnedSegment)> {
+        self.returned.take()
     }
 
     fn segment(

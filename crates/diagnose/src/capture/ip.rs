@@ -104,7 +104,7 @@ pub(super) fn ipv6(packet: Packet<'_>) -> Result<IpPacket<'_>, Skipped> {
         let sixteen: [u8; 16] = *header[at..].first_chunk().expect("a header has 40 bytes");
         IpAddr::V6(Ipv6Addr::from(sixteen))
     };
-    let (segment, is_fragment) = extensions(header[6], rest.cut_to(len))?;
+    let (segment, is_fragment) = extensions(header[6], rest.cut_to(len), TCP)?;
     Ok(IpPacket {
         source: address(8),
         destination: address(24),
@@ -118,15 +118,19 @@ pub(super) fn ipv6(packet: Packet<'_>) -> Result<IpPacket<'_>, Skipped> {
     })
 }
 
-/// Skips extension headers up to TCP. The second value returned is true if the packet is a first
-/// fragment.
-fn extensions(first: u8, rest: Packet<'_>) -> Result<(Packet<'_>, bool), Skipped> {
+/// Skips extension headers up to the header `wanted`; `first` is the number of the first header. The
+/// second value returned is true if the packet is a first fragment.
+pub(super) fn extensions(
+    first: u8,
+    rest: Packet<'_>,
+    wanted: u8,
+) -> Result<(Packet<'_>, bool), Skipped> {
     const UNITS: u32 = 8;
     const MORE_FRAGMENTS: u16 = 1;
     let (mut next, mut packet, mut is_fragment) = (first, rest, false);
     for _ in 0..EXTENSIONS_MAX {
         let len = match next {
-            TCP => return Ok((packet, is_fragment)),
+            _ if next == wanted => return Ok((packet, is_fragment)),
             FRAGMENT => {
                 let (header, _) = packet.split::<8>()?;
                 let offset = be16(header, 2);

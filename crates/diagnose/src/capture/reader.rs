@@ -8,7 +8,7 @@ use std::io::Read;
 use super::{
     dissector::{CaptureCounters, Dissector},
     file::{CaptureError, CaptureFile, Ending},
-    icmp::Unreachable,
+    icmp::ReturnedSegment,
     input::BytesRead,
     segment::{FlowKey, Segment},
 };
@@ -55,10 +55,10 @@ impl CaptureReader {
         }
     }
 
-    /// Takes the ICMP error of the last frame, if [`next_frame`](Self::next_frame) returned
-    /// `Some(None)` for one: the connection that it is about, and the reason.
-    pub const fn take_unreachable(&mut self) -> Option<(FlowKey, Unreachable)> {
-        self.dissector.take_unreachable()
+    /// Takes the segment that the last frame, an ICMP error, returned, and its connection. `None`
+    /// unless [`next_frame`](Self::next_frame) returned `Some(None)` for such an error.
+    pub const fn take_returned(&mut self) -> Option<(FlowKey, ReturnedSegment)> {
+        self.dissector.take_returned()
     }
 
     /// Time of the last frame read, in nanoseconds since the Unix epoch.

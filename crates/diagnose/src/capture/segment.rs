@@ -75,17 +75,21 @@ impl FlowKey {
     }
 }
 
-/// Hashes a word or two for each end; the derived implementation takes five steps for each.
+/// Hashes a word for each IPv4 end, and two words and the port for each IPv6 end; the derived
+/// implementation takes five steps for each. Different keys hash different words: a word that joined
+/// port and IPv6 address would let a capture have many connections with one hash.
 impl Hash for FlowKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for end in [self.a, self.b] {
-            let port = u64::from(end.port());
             match end.ip() {
-                IpAddr::V4(ip) => state.write_u64(u64::from(ip.to_bits()) << 16 | port),
+                IpAddr::V4(ip) => {
+                    state.write_u64(u64::from(ip.to_bits()) << 16 | u64::from(end.port()));
+                }
                 IpAddr::V6(ip) => {
                     let bits = ip.to_bits();
-                    state.write_u64(bits as u64 ^ port);
+                    state.write_u64(bits as u64);
                     state.write_u64((bits >> 64) as u64);
+                    state.write_u16(end.port());
                 }
             }
         }

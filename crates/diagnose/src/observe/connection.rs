@@ -35,7 +35,6 @@ pub struct ConnectionObserver {
     sides: [opening::SeenEnd; 2],
     counts: [u64; 2],
     has_fin: [bool; 2],
-    has_reset: bool,
     lacks: Lacks,
     turns: Turns,
     failures: Failures,
@@ -60,7 +59,6 @@ impl ConnectionObserver {
         self.lacks.cut_options += u64::from(segment.options_cut);
         self.lacks.fragments += u64::from(segment.is_fragment);
         self.has_fin[segment.from.index()] |= segment.flags.contains(TcpFlags::FIN);
-        self.has_reset |= segment.flags.contains(TcpFlags::RST);
         self.turns.on_segment(segment);
         match self.counts.contains(&0) {
             true => self
@@ -81,13 +79,14 @@ impl ConnectionObserver {
     }
 
     /// Returns the result. `end_ns` is the end of the capture, in nanoseconds since the Unix epoch.
-    /// A connection that is still open ends at this time.
+    /// A connection that is still open ends at this time, or earlier if one end answered nothing
+    /// and the other end waited no longer.
     pub fn finish(mut self, end_ns: i64) -> ObservedConnection {
         self.start();
         let begin_ns = self.begin_ns.unwrap_or(end_ns);
-        let is_closed = self.has_fin == [true; 2] || self.has_reset;
+        let is_closed = self.has_fin == [true; 2] || self.failures.is_reset();
         let open_until = end_ns.saturating_sub(begin_ns).max(0) as u64;
-        let lifetime_ns = if is_closed {
+        let mut lifetime_ns = if is_closed {
             self.now
         } else {
             self.now.max(open_until)
@@ -101,6 +100,10 @@ impl ConnectionObserver {
         let failure =
             self.failures
                 .finish(lifetime_ns, handshake, after, self.has_fin == [true; 2]);
+        let given_up = failure
+            .as_ref()
+            .and_then(|failure| self.failures.given_up_at(failure, handshake.client));
+        lifetime_ns = lifetime_ns.min(given_up.unwrap_or(lifetime_ns));
         for direction in &mut directions {
             direction.finish(lifetime_ns, is_closed);
         }
@@ -227,10 +230,10 @@ impl ConnectionObserver {
 
     fn give(&mut self, at: u64, segment: &Segment) {
         if let Some(directions) = &mut self.directions {
-            let before = || outstanding(directions);
-            self.failures.on_segment(at, segment, before);
             directions[segment.from.index()].on_sent(at, segment);
             directions[segment.from.other().index()].on_received(at, segment);
+            let after = || outstanding(directions);
+            self.failures.on_segment(at, segment, after);
         }
     }
 
@@ -278,10 +281,11 @@ impl ConnectionObserver {
     }
 }
 
-/// Bytes in flight and unanswered segments of both directions.
+/// Payload and FIN in flight, and unanswered segments, of both directions.
 fn outstanding(directions: &[Direction; 2]) -> Outstanding {
     Outstanding {
         in_flight: directions.each_ref().map(Direction::in_flight),
+        has_fin: directions.each_ref().map(Direction::has_fin_in_flight),
         unanswered: directions.each_ref().map(|one| one.unanswered),
     }
 }

@@ -65,7 +65,8 @@ pub struct Direction {
     /// Position of the byte of a window probe that was sent beyond the window and is not
     /// acknowledged.
     probed: Option<u64>,
-    /// Number of timeouts, keep-alives and window probes since the receiver's last segment.
+    /// Number of timeouts, keep-alives and window probes since the receiver's last segment. Further
+    /// segments that are retransmitted after a timeout are not counted.
     pub unanswered: u64,
 }
 
@@ -119,9 +120,15 @@ impl Direction {
         self.view.to_sender
     }
 
-    /// Bytes in flight at the tap, FIN included.
-    pub const fn in_flight(&self) -> u64 {
-        self.board.max.saturating_sub(self.board.una)
+    /// Payload in flight at the tap, in bytes.
+    pub fn in_flight(&self) -> u64 {
+        let all = self.board.max.saturating_sub(self.board.una);
+        all.saturating_sub(self.has_fin_in_flight().into())
+    }
+
+    /// Returns true if the FIN passed the tap and was not acknowledged.
+    pub fn has_fin_in_flight(&self) -> bool {
+        self.fin.is_some_and(|fin| fin > self.board.una)
     }
 
     /// Takes a segment of the sender.
@@ -243,11 +250,12 @@ impl Direction {
 
     fn repair(&mut self, sent: &SegmentSent) {
         let kinds = &mut self.seen.retransmissions;
+        kinds.fin += u64::from(sent.has_fin && sent.payload == 0);
         match self.waits.on_again(sent) {
             Repair::Fast => kinds.fast += 1,
             Repair::Timeout => {
                 kinds.timeout += 1;
-                self.unanswered += 1;
+                self.unanswered += u64::from(self.waits.is_timeout);
             }
             Repair::TailProbe => kinds.tail_probe += 1,
         }
@@ -364,7 +372,7 @@ impl Direction {
     pub fn finish(&mut self, end: u64, is_closed: bool) {
         self.take_acks(end);
         self.waits.finish(end, is_closed);
-        self.seen.zero_windows = self.waits.zero_windows;
+        self.seen.zero_windows = self.waits.probes.zero_windows;
         self.seen.largest_flight_bytes = self.waits.largest_flight;
     }
 
@@ -420,7 +428,10 @@ impl Direction {
     /// Returns true if the segment is a window probe: after a zero window, one byte beyond the
     /// window, or at most one byte just before the first unacknowledged byte.
     fn is_probe(&mut self, start: u64, end: u64, segment: &Segment) -> bool {
-        if segment.flags.contains(TcpFlags::SYN) || segment.flags.contains(TcpFlags::FIN) {
+        if segment
+            .flags
+            .intersects(TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST)
+        {
             return false;
         }
         let is_beyond = end == start + 1 && start >= self.edge && self.edge > 0;

@@ -27,6 +27,7 @@
 //! | time at which the sender sent a segment and received an ACK | `sender_view` |
 //! | the limit of each wait between two sends | `waits` |
 //! | the limits "send buffer" and "congestion window", distinguished by the bytes in flight | `rounds` |
+//! | zero windows and window probes | `probes` |
 //! | times, bytes and bands | `ledger` |
 //! | a capture of one direction | `one_sided` |
 //! | requests and answers | `turns` |
@@ -47,6 +48,7 @@ mod observed;
 mod one_sided;
 mod opening;
 mod path;
+mod probes;
 mod rounds;
 mod scoreboard;
 mod seen_limit;

@@ -22,7 +22,8 @@ pub struct ObservedConnection {
     /// Time of the first segment, in nanoseconds since the Unix epoch.
     pub begin_ns: i64,
     /// Time from the first segment to the last one. If the connection was still open, time from the
-    /// first segment to the end of the capture.
+    /// first segment to the end of the capture; if then an end had answered nothing (`Unanswered`,
+    /// `Vanished`), at most until the other end would have sent its next segment.
     pub lifetime_ns: u64,
     /// The end that sent more payload than the other. The account (time and bytes by limit)
     /// describes this sender.
@@ -174,12 +175,15 @@ pub struct DirectionSeen {
 pub struct Retransmissions {
     /// Fast retransmissions, after duplicate ACKs or SACK blocks.
     pub fast: u64,
-    /// Retransmissions after the retransmission timeout.
+    /// Segments retransmitted after a retransmission timeout: the first one, and those that follow
+    /// it without a further timeout.
     pub timeout: u64,
     /// Tail loss probes. RFC 8985 §7.
     pub tail_probe: u64,
     /// Retransmissions of SYN and SYN-ACK.
     pub handshake: u64,
+    /// Retransmissions of a FIN without payload. They are among `fast`, `timeout` and `tail_probe`.
+    pub fin: u64,
     /// Retransmissions of any kind that a DSACK block or a timestamp proves spurious.
     pub spurious: u64,
 }
@@ -188,6 +192,11 @@ impl Retransmissions {
     /// Number of retransmissions.
     pub const fn total(&self) -> u64 {
         self.fast + self.timeout + self.tail_probe + self.handshake
+    }
+
+    /// Number of retransmissions of segments with payload.
+    pub const fn of_data(&self) -> u64 {
+        self.total() - self.handshake - self.fin
     }
 }
 
@@ -353,7 +362,8 @@ pub struct SeenEpisode {
     pub count: u64,
     /// Largest number of timeouts in a row without progress (`timeout`), or of window probes in a
     /// row without an answer (`zero_window`, `probes_lost`). Linux gives up after
-    /// `net.ipv4.tcp_retries2` of them. 0 in other episodes.
+    /// `net.ipv4.tcp_retries2` window probes; for timeouts this setting gives a time. 0 in other
+    /// episodes.
     pub unanswered: u64,
 }
 

@@ -190,7 +190,9 @@ impl PathLog {
             full_share: covered.min(1.0) * full as f64 / all.max(1) as f64,
             queue_bytes: waited
                 .filter(|_| self.best_bps > 0.0)
-                .map(|waited| (waited as f64 * self.best_bps / 8e9) as u64),
+                .map(|waited| (waited as f64 * self.best_bps / 8e9) as u64)
+                // No more can wait than was in flight.
+                .map(|bytes| bytes.min(seen.largest_flight_bytes)),
             loss_share: lost as f64 / segments,
             losses_alone: self.alone,
             losses_in_groups: self.grouped,

@@ -13,7 +13,8 @@ use fullpipe_tcp::Limit;
 use super::{
     episodes::{Place, SeenEpisodes},
     ledger::Ledger,
-    observed::{EpisodeKind, SmallWrites, ZeroWindows},
+    observed::{EpisodeKind, SmallWrites},
+    probes::Probes,
     rounds::{Cause, Rounds, Span},
 };
 
@@ -154,19 +155,15 @@ pub struct Waits {
     /// acknowledged.
     evidence: u32,
     last_ack_at: u64,
-    zero: Option<Place>,
-    zero_since: u64,
-    unanswered: u64,
-    probe_open: bool,
-    probed_at: u64,
-    /// The episode of the latest unanswered probes.
-    probes_lost: Option<Place>,
     /// Begin and payload of the last retransmitted segment.
     last_repair: Option<(u64, u32)>,
     /// True if an MTU hole was found.
     has_hole: bool,
     marked: bool,
-    pub zero_windows: ZeroWindows,
+    pub probes: Probes,
+    /// True if the latest retransmission began with a timeout. Further segments that are retransmitted
+    /// after a timeout leave without one.
+    pub is_timeout: bool,
     pub small_writes: SmallWrites,
     pub largest_flight: u64,
     pub rounds: Rounds,
@@ -205,16 +202,11 @@ impl Waits {
             last_recovery: None,
             evidence: 0,
             last_ack_at: 0,
-            zero: None,
-            zero_since: 0,
-            unanswered: 0,
-            probe_open: false,
-            probed_at: 0,
-            probes_lost: None,
             last_repair: None,
             has_hole: false,
             marked: false,
-            zero_windows: ZeroWindows::default(),
+            probes: Probes::default(),
+            is_timeout: false,
             small_writes: SmallWrites::default(),
             largest_flight: 0,
             sacked: 0,
@@ -273,7 +265,7 @@ impl Waits {
             self.edge = self.edge.max(ack.edge);
         }
         self.sacked = ack.sacked;
-        self.answer_probe();
+        self.probes.on_ack();
         self.set_zero(ack.is_zero, at);
         if advanced {
             self.was_acked |= self.has_sent;
@@ -343,6 +335,7 @@ impl Waits {
         let repair = self.reason(at, sent);
         // Segments that follow the first one after a timeout are sent without a further timeout.
         let is_timer = repair == Repair::Timeout && self.is_silent(at);
+        self.is_timeout = is_timer;
         let kind = match repair {
             Repair::Fast => EpisodeKind::FastRecovery,
             Repair::Timeout => EpisodeKind::Timeout,
@@ -388,17 +381,13 @@ impl Waits {
     /// Takes a window probe.
     pub fn on_probe(&mut self, at: u64) {
         self.advance(at);
-        self.lose_probe();
-        (self.probe_open, self.probed_at) = (true, self.now);
-        if let Some(place) = self.zero {
-            self.episodes.extend(place, self.now, 1);
-        }
+        self.probes.on_probe(self.now, &mut self.episodes);
     }
 
     /// Divides the time until `end` among the limits.
     pub fn finish(&mut self, end: u64, is_closed: bool) {
         self.advance(end);
-        self.lose_probe();
+        self.probes.lose(self.now, &mut self.episodes);
         self.set_zero(false, self.now);
         let pieces = std::mem::take(&mut self.pieces);
         for piece in pieces {
@@ -514,48 +503,8 @@ impl Waits {
     }
 
     fn set_zero(&mut self, is_zero: bool, at: u64) {
-        match (self.zero, is_zero) {
-            (None, true) => {
-                self.zero = Some(self.episodes.begin(at, EpisodeKind::ZeroWindow, 0));
-                self.zero_since = at;
-                self.zero_windows.count += 1;
-            }
-            (Some(place), false) => {
-                self.episodes.extend(place, at, 0);
-                self.zero_windows.closed_ns += at - self.zero_since;
-                self.zero = None;
-                self.probe_open = false;
-                self.unanswered = 0;
-            }
-            (None, false) | (Some(_), true) => {}
-        }
+        self.probes.on_window(is_zero, at, &mut self.episodes);
         self.is_zero = is_zero;
-    }
-
-    /// Counts the last probe as lost if it was not answered.
-    fn lose_probe(&mut self) {
-        if !self.probe_open {
-            return;
-        }
-        self.zero_windows.probes_lost += 1;
-        self.unanswered += 1;
-        let most = &mut self.zero_windows.probes_lost_in_a_row;
-        *most = (*most).max(self.unanswered);
-        let known = self.probes_lost.filter(|_| self.unanswered > 1);
-        let (at, kind) = (self.probed_at, EpisodeKind::ProbesLost);
-        let place = known.unwrap_or_else(|| self.episodes.begin(at, kind, 0));
-        self.episodes.extend(place, self.now, 1);
-        self.probes_lost = Some(place);
-        for place in [place, self.zero.unwrap_or(None)] {
-            self.episodes.raise(place, self.unanswered);
-        }
-    }
-
-    fn answer_probe(&mut self) {
-        if std::mem::take(&mut self.probe_open) {
-            self.zero_windows.probes_answered += 1;
-            self.unanswered = 0;
-        }
     }
 
     /// Time of the last send or ACK.
@@ -563,7 +512,8 @@ impl Waits {
         self.wait.since.max(self.last_ack_at)
     }
 
-    /// Returns true if the silence before `at` is so long that a timer ended it.
+    /// Returns true if nothing was sent or received for so long before `at` that a timer must have
+    /// expired.
     fn is_silent(&self, at: u64) -> bool {
         let silence = at - self.last_activity();
         silence > self.srtt().saturating_mul(7) / 4 && silence > 5_000_000

@@ -168,8 +168,8 @@ fn analysed(file: Vec<u8>) -> u64 {
         while let Some(found) = reader.next_frame() {
             if let Some((key, segment)) = found {
                 table.on_segment(key, &segment, |flow| check(&flow.outcome));
-            } else if let Some((key, reason)) = reader.take_unreachable() {
-                table.on_unreachable(&key, reason);
+            } else if let Some((key, returned)) = reader.take_returned() {
+                table.on_returned(&key, returned);
             }
         }
         table.finish(reader.now_ns(), |flow| check(&flow.outcome));

@@ -20,8 +20,8 @@ fn flows(path: &Path) -> Vec<EndedFlow<ObservedConnection>> {
     while let Some(found) = reader.next_frame() {
         if let Some((key, segment)) = found {
             table.on_segment(key, &segment, |flow| all.push(flow));
-        } else if let Some((key, reason)) = reader.take_unreachable() {
-            table.on_unreachable(&key, reason);
+        } else if let Some((key, returned)) = reader.take_returned() {
+            table.on_returned(&key, returned);
         }
     }
     table.finish(reader.now_ns(), |flow| all.push(flow));
@@ -130,7 +130,8 @@ fn failures_of_kernel_connections_are_named() {
             let client = flow.outcome.client.expect("a SYN was captured");
             let port = flow.key.address(client.other()).port();
             let failure = flow.outcome.failure.map(ConnectionFailure::name);
-            (port, failure, flow.unreachable.map(|reason| reason.name()))
+            let mut returned = flow.returned.into_iter().flatten();
+            (port, failure, returned.next().map(|one| one.reason.name()))
         })
         .filter(|(_, failure, _)| failure.is_some())
         .collect();

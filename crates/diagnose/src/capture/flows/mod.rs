@@ -7,14 +7,13 @@
 //!
 //! A connection ends
 //! - [`linger_ns`](FlowLimits::linger_ns) after its last segment, once both ends sent FIN or one
-//!   sent RST;
+//!   sent an RST that the connection did not survive;
 //! - when a SYN opens the next connection between the same ports;
 //! - [`idle_ns`](FlowLimits::idle_ns) after its last segment;
 //! - when a new connection would exceed [`open_max`](FlowLimits::open_max) and this connection has
 //!   the oldest last segment of all closed connections, or of all open ones if none is closed;
 //! - when the capture ends.
 
-mod hash;
 mod recency;
 
 use std::collections::HashMap;
@@ -22,10 +21,10 @@ use std::collections::HashMap;
 use fullpipe_wire::TcpFlags;
 
 use super::{
-    icmp::Unreachable,
-    segment::{Analysis, FlowKey, Segment},
+    icmp::ReturnedSegment,
+    resets::Resets,
+    segment::{Analysis, End, FlowKey, Segment},
 };
-use hash::Keyed;
 use recency::Recency;
 
 /// Bounds of a [`FlowTable`].
@@ -55,7 +54,7 @@ impl FlowLimits {
 pub enum FlowEnding {
     /// Both ends sent FIN.
     Closed,
-    /// One end sent RST.
+    /// One end sent an RST that the connection did not survive.
     Reset,
     /// A SYN opened another connection between the same ports.
     Replaced,
@@ -83,8 +82,8 @@ pub struct EndedFlow<O> {
     pub segments: u64,
     /// Reason for the end of the connection.
     pub ending: FlowEnding,
-    /// Reason of the last ICMP error about a segment of the connection.
-    pub unreachable: Option<Unreachable>,
+    /// The last segment of end A, and the last one of end B, that an ICMP error returned.
+    pub returned: [Option<ReturnedSegment>; 2],
     /// Outcome of the connection's analysis.
     pub outcome: O,
 }
@@ -99,9 +98,14 @@ impl<O> EndedFlow<O> {
             ended_ns: self.ended_ns,
             segments: self.segments,
             ending: self.ending,
-            unreachable: self.unreachable,
+            returned: self.returned,
             outcome: other(self.outcome),
         }
+    }
+
+    /// The last segment of `end` that an ICMP error returned.
+    pub const fn returned_from(&self, end: End) -> Option<ReturnedSegment> {
+        self.returned[end.index()]
     }
 }
 
@@ -118,8 +122,8 @@ struct Flow<A> {
     has_sent: [bool; 2],
     /// For each end, true if it has sent FIN.
     has_finished: [bool; 2],
-    is_reset: bool,
-    unreachable: Option<Unreachable>,
+    resets: Resets,
+    returned: [Option<ReturnedSegment>; 2],
     analysis: A,
 }
 
@@ -134,14 +138,14 @@ impl<A: Analysis> Flow<A> {
             isn: [None; 2],
             has_sent: [false; 2],
             has_finished: [false; 2],
-            is_reset: false,
-            unreachable: None,
+            resets: Resets::default(),
+            returned: [None; 2],
             analysis,
         }
     }
 
     fn is_closed(&self) -> bool {
-        self.is_reset || self.has_finished == [true; 2]
+        self.resets.is_reset() || self.has_finished == [true; 2]
     }
 
     /// Returns true if `segment` is the SYN or the SYN-ACK of another connection.
@@ -174,7 +178,7 @@ impl<A: Analysis> Flow<A> {
         }
         self.has_sent[from] = true;
         self.has_finished[from] |= segment.flags.contains(TcpFlags::FIN);
-        self.is_reset |= segment.flags.contains(TcpFlags::RST);
+        self.resets.on_segment(segment);
         self.ended_ns = segment.at_ns;
         self.segments += 1;
         self.analysis.on_segment(segment);
@@ -187,12 +191,12 @@ impl<A: Analysis> Flow<A> {
             began_ns: self.began_ns,
             ended_ns: self.ended_ns,
             segments: self.segments,
-            ending: match (self.is_reset, self.has_finished) {
+            ending: match (self.resets.is_reset(), self.has_finished) {
                 (true, _) => FlowEnding::Reset,
                 (false, [true, true]) => FlowEnding::Closed,
                 (false, _) => ending,
             },
-            unreachable: self.unreachable,
+            returned: self.returned,
             outcome: self.analysis.conclude(end_ns),
         }
     }
@@ -204,7 +208,8 @@ impl<A: Analysis> Flow<A> {
 pub struct FlowTable<A, N> {
     limits: FlowLimits,
     new_analysis: N,
-    places: HashMap<FlowKey, u32, Keyed>,
+    /// The hash has a random key, so a capture cannot be made whose connections have equal hashes.
+    places: HashMap<FlowKey, u32>,
     flows: Vec<Option<Flow<A>>>,
     free: Vec<u32>,
     /// Open connections in the order of their last segments.
@@ -228,7 +233,7 @@ impl<A: Analysis, N: FnMut(&FlowKey) -> A> FlowTable<A, N> {
         Self {
             limits,
             new_analysis,
-            places: HashMap::with_hasher(Keyed::new()),
+            places: HashMap::new(),
             flows: Vec::new(),
             free: Vec::new(),
             open: Recency::new(),
@@ -272,15 +277,19 @@ impl<A: Analysis, N: FnMut(&FlowKey) -> A> FlowTable<A, N> {
                 self.open.remove(place);
                 self.closed.push(place);
             }
-            (true, _) => self.closed.touch(place),
+            (true, false) => {
+                self.closed.remove(place);
+                self.open.push(place);
+            }
+            (true, true) => self.closed.touch(place),
         }
     }
 
-    /// Notes an ICMP error about a segment of the connection `key`. An error about a connection that
-    /// is not in the table is ignored.
-    pub fn on_unreachable(&mut self, key: &FlowKey, reason: Unreachable) {
+    /// Notes a segment of the connection `key` that an ICMP error returned. An error about a
+    /// connection that is not in the table is ignored.
+    pub fn on_returned(&mut self, key: &FlowKey, returned: ReturnedSegment) {
         if let Some(place) = self.place(key) {
-            self.flow(place).unreachable = Some(reason);
+            self.flow(place).returned[returned.from.index()] = Some(returned);
         }
     }
 

@@ -190,3 +190,60 @@ fn a_syn_after_both_fins_opens_another_connection_even_with_the_same_sequence_nu
         [(1, 3, FlowEnding::Closed), (2, 1, FlowEnding::CaptureEnd)]
     );
 }
+
+/// A key that counts how often it is compared.
+struct Counted<'a>(FlowKey, &'a std::cell::Cell<u64>);
+
+impl PartialEq for Counted<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.1.set(self.1.get() + 1);
+        self.0 == other.0
+    }
+}
+
+impl Eq for Counted<'_> {}
+
+impl std::hash::Hash for Counted<'_> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+/// Each connection has another port, and an IPv6 address with which the port once gave the same hash.
+#[test]
+fn connections_made_to_collide_are_found_with_few_comparisons() {
+    const COUNT: u16 = 10_000;
+    let compared = std::cell::Cell::new(0);
+    let mut table = std::collections::HashMap::new();
+    for port in 1..=COUNT {
+        let ip = std::net::Ipv6Addr::from((0xfd_u128 << 120) | u128::from(port ^ 0x5555));
+        let server = "[fd00::1]:443".parse().unwrap();
+        let (key, _) = FlowKey::of(SocketAddr::new(ip.into(), port), server);
+        table.insert(Counted(key, &compared), ());
+    }
+    assert_eq!(table.len(), usize::from(COUNT));
+    let compared = compared.get();
+    assert!(compared < COUNT.into(), "{compared} comparisons");
+}
+
+/// End A sends a reset that its peer does not accept, and both go on (RFC 5961 §3.2).
+#[test]
+fn a_connection_that_survives_a_reset_stays_open() {
+    let segments = [
+        (1, segment(0, End::A, 1, 1, ACK)),
+        (1, segment(S, End::A, 9_000, 1, RST)),
+        (1, segment(S + 1, End::B, 1, 1, ACK)),
+        (1, segment(2 * S, End::A, 1, 1, ACK)),
+        (1, segment(30 * S, End::A, 1, 1, ACK)),
+    ];
+    assert_eq!(
+        flows(FlowLimits::DEFAULT, &segments),
+        [(1, 5, FlowEnding::CaptureEnd)]
+    );
+    // A segment that the reset overtook does not show that the end goes on.
+    let late = (1, segment(S + 1_000, End::A, 1, 1, ACK));
+    assert_eq!(
+        flows(FlowLimits::DEFAULT, &[segments[0], segments[1], late]),
+        [(1, 3, FlowEnding::Reset)]
+    );
+}

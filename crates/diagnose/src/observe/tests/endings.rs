@@ -44,6 +44,7 @@ fn a_fin_is_neither_payload_nor_missing() {
     assert_eq!((b.payload_bytes, b.acknowledged_bytes), (0, 0));
     assert_eq!((a.missing_bytes, b.missing_bytes), (0, 0));
     assert_eq!(a.retransmissions.total(), 1, "the FIN, as tshark counts");
+    assert_eq!((a.retransmissions.fin, a.retransmissions.of_data()), (1, 0));
     assert_eq!(observed.failure, None);
 }
 
@@ -194,16 +195,69 @@ fn a_reset_is_a_failure_unless_everything_was_sent_and_acknowledged() {
         script.finish().failure
     };
     let reset = |in_flight_bytes| {
-        let by = End::B;
         Some(ConnectionFailure::Reset {
-            by,
+            by: End::B,
             in_flight_bytes,
+            fin_in_flight: false,
         })
     };
     assert_eq!(reset_after(false, false), reset(1_000));
     assert_eq!(reset_after(false, true), reset(0));
     assert_eq!(reset_after(true, false), reset(1_000));
     assert_eq!(reset_after(true, true), None);
+}
+
+/// The reset acknowledges 600 of 1,000 bytes and no FIN, all bytes, or everything.
+#[test]
+fn what_the_reset_acknowledges_is_not_in_flight() {
+    let reset_with = |ack: u32| {
+        let mut script = Script::new(65_535);
+        script.data(20, 1, 1_000);
+        script.at(21, one(End::A, 1_001, 1, FIN | ACK));
+        script.at(41, one(End::B, 1, ack, RST | ACK));
+        script.finish().failure
+    };
+    let reset = |in_flight_bytes| {
+        Some(ConnectionFailure::Reset {
+            by: End::B,
+            in_flight_bytes,
+            fin_in_flight: true,
+        })
+    };
+    assert_eq!(reset_with(601), reset(400));
+    assert_eq!(reset_with(1_001), reset(0));
+    assert_eq!(reset_with(1_002), None);
+}
+
+/// Somebody sends a reset in the name of end A, which end B answers with a challenge ACK (RFC 5961
+/// §3.2). End A goes on.
+#[test]
+fn a_connection_that_survives_a_reset_has_not_failed() {
+    let mut script = Script::new(65_535);
+    script.data(20, 1, 1_000);
+    script.ack(40, 1_001, 60_000);
+    script.at(50, one(End::A, 30_000, 1, RST));
+    script.ack(51, 1_001, 60_000);
+    script.data(80, 1_001, 1_000);
+    script.ack(100, 2_001, 60_000);
+    let observed = script.finish();
+    assert_eq!((observed.failure, observed.is_closed), (None, false));
+    assert_eq!(observed.data().acknowledged_bytes, 2_000);
+    // A second reset ends the connection: nothing follows it.
+    let mut script = Script::new(65_535);
+    script.data(20, 1, 1_000);
+    script.at(30, one(End::A, 30_000, 1, RST));
+    script.data(60, 1_001, 1_000);
+    script.at(70, one(End::A, 2_001, 1, RST));
+    let observed = script.finish();
+    assert!(matches!(
+        observed.failure,
+        Some(ConnectionFailure::Reset {
+            by: End::A,
+            in_flight_bytes: 2_000,
+            ..
+        })
+    ));
 }
 
 /// After 40 ms, end B sends nothing more.
@@ -227,6 +281,8 @@ fn an_end_that_answers_no_timeout_has_vanished() {
         Some(ConnectionFailure::Vanished {
             end: End::B,
             unanswered: 3,
+            in_handshake: false,
+            last_ns: 40_000_000,
             silent_ns: silent_ms * 1_000_000,
             gave_up,
         })
@@ -247,6 +303,90 @@ fn an_idle_end_that_answers_no_keep_alive_has_vanished() {
     script.at(13_000, one(End::A, 1_001, 1, RST | ACK));
     let found = script.finish().failure.map(ConnectionFailure::name);
     assert_eq!(found, Some("vanished"));
+}
+
+/// The capture goes on for an hour after the last segment. The lost time is that of the end that waited.
+#[test]
+fn an_end_that_got_no_answer_waits_until_it_would_have_asked_again() {
+    const HOUR_MS: i64 = 3_600_000;
+    let syn = one(End::A, 0, 0, SYN);
+    let waited = |segments: &[(i64, Segment)], end_ms| {
+        let observed = observed(segments, end_ms);
+        assert!(observed.failure.is_some());
+        let account: u64 = observed
+            .account
+            .times()
+            .map(|(_, time)| time.as_nanos())
+            .sum();
+        assert_eq!(account, observed.lifetime_ns);
+        observed.lifetime_ns / 1_000_000
+    };
+    // SYNs of Linux, which gives up after 127 s (tcp_syn_retries = 6).
+    let at_s = [0, 1, 3, 7, 15, 31, 63];
+    let syns = at_s.map(|second| (1_000 * second, syn));
+    assert_eq!(waited(&syns, HOUR_MS), 127_000);
+    assert_eq!(waited(&syns, 100_000), 100_000, "the capture ends earlier");
+    assert_eq!(waited(&syns[..1], HOUR_MS), 1_000);
+    // Keep-alives of another system, an hour apart.
+    let data = Segment {
+        payload: 10,
+        ..one(End::A, 1, 1, ACK)
+    };
+    let mut segments = vec![
+        (0, syn),
+        (1, one(End::B, 0, 1, SYN | ACK)),
+        (2, one(End::A, 1, 1, ACK)),
+        (3, data),
+        (4, one(End::B, 1, 11, ACK)),
+    ];
+    let keep_alive = one(End::A, 10, 1, ACK);
+    segments.extend([1, 2, 3].map(|hour| (hour * HOUR_MS, keep_alive)));
+    let until = 3 * HOUR_MS as u64 + 120_000;
+    assert_eq!(waited(&segments, 9 * HOUR_MS), until);
+}
+
+/// The client answers no SYN-ACK. Another client sends each SYN again, so it has not vanished.
+#[test]
+fn syn_acks_without_an_answer_are_counted_since_the_last_syn() {
+    let syn = one(End::A, 0, 0, SYN);
+    let syn_ack = one(End::B, 0, 1, SYN | ACK);
+    let mut segments = vec![(0, syn)];
+    segments.extend([1, 1_000, 3_000, 7_000].map(|ms| (ms, syn_ack)));
+    assert_eq!(
+        observed(&segments, 9_000).failure,
+        Some(ConnectionFailure::Vanished {
+            end: End::A,
+            unanswered: 4,
+            in_handshake: true,
+            last_ns: 0,
+            silent_ns: 9_000_000_000,
+            gave_up: false,
+        })
+    );
+    let repeated = [0, 1_000, 3_000, 7_000].map(|ms| [(ms, syn), (ms + 1, syn_ack)]);
+    assert_eq!(observed(&repeated.concat(), 9_000).failure, None);
+}
+
+/// Segments that follow a timeout without a further one are no timeouts, in the number of unanswered
+/// ones as in the episodes.
+#[test]
+fn a_failure_counts_the_timeouts_of_the_episodes() {
+    let mut script = Script::new(65_535);
+    for place in 0..5 {
+        script.data(40, 1 + place * 1_000, 1_000);
+    }
+    for ms in [300, 800, 1_700, 3_500] {
+        script.data(ms, 1, 1_000);
+        script.data(ms + 1, 1_001, 1_000);
+    }
+    let observed = script.connection.finish(6_000_000_000);
+    let is_timeout = |kind| kind == EpisodeKind::Timeout;
+    let timeouts = observed.episodes.iter().filter(|one| is_timeout(one.kind));
+    let timeouts: u64 = timeouts.map(|episode| episode.count).sum();
+    let Some(ConnectionFailure::Vanished { unanswered, .. }) = observed.failure else {
+        panic!("{:?}", observed.failure);
+    };
+    assert_eq!((unanswered, timeouts), (4, 4));
 }
 
 /// The capture ends with the handshake, 5 ms before the ACK reaches the server.
