@@ -77,7 +77,7 @@ fn versions() -> String {
     )
 }
 
-/// A table: its heading, the figure of a row, and the number of decimals.
+/// A table: its heading, the value of a row, and the number of decimals.
 type Table = (&'static str, fn(&ForwardRow) -> Option<f64>, usize);
 
 const TABLES: [Table; 3] = [
@@ -109,9 +109,9 @@ pub fn tables(rows: &[ForwardRow]) -> String {
     text
 }
 
-/// Returns a table: a line for each case, a column for each forwarder. A cell has the figure and
-/// its ratio to the figure of fullpipe.
-fn table_of(rows: &[ForwardRow], (heading, figure, decimals): Table) -> String {
+/// Returns a table: a line for each case, a column for each forwarder. A cell has the value and
+/// its ratio to the value of fullpipe.
+fn table_of(rows: &[ForwardRow], (heading, value, decimals): Table) -> String {
     let contenders = Contender::value_variants();
     let find = |case, contender| {
         let mut rows = rows.iter();
@@ -119,17 +119,17 @@ fn table_of(rows: &[ForwardRow], (heading, figure, decimals): Table) -> String {
     };
     let mut lines = String::new();
     for case in ForwardCase::value_variants() {
-        let figures = contenders.iter().map(|contender| {
+        let values = contenders.iter().map(|contender| {
             let row = find(*case, *contender)?;
-            Some((figure(row), !row.failures.is_empty()))
+            Some((value(row), !row.failures.is_empty()))
         });
-        let figures: Vec<_> = figures.collect();
-        if !figures.iter().flatten().any(|(value, _)| value.is_some()) {
+        let values: Vec<_> = values.collect();
+        if !values.iter().flatten().any(|(value, _)| value.is_some()) {
             continue;
         }
-        let base = figures[0].and_then(|(value, _)| value);
+        let base = values[0].and_then(|(value, _)| value);
         let _ = write!(lines, "| {} |", case.name());
-        for (place, cell) in figures.into_iter().enumerate() {
+        for (place, cell) in values.into_iter().enumerate() {
             let text = match (cell, base) {
                 (None, _) | (Some((None, false)), _) => "–".to_owned(),
                 (Some((None, true)), _) => "failed".to_owned(),

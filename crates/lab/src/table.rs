@@ -60,8 +60,8 @@ impl TablePrinter {
         }
     }
 
-    /// If `is_watched` is true, each row of a table is followed by its verdict, which a user at a
-    /// terminal then reads as soon as it is known. Otherwise, the verdicts follow the table.
+    /// If `is_watched` is true, prints the verdict of each row below the row, as soon as it is known.
+    /// Otherwise, the verdicts follow the table.
     #[must_use]
     pub const fn watched(mut self, is_watched: bool) -> Self {
         self.is_watched = is_watched;
