@@ -59,6 +59,13 @@ pub fn run(arguments: &ForwardArguments, terminal: &Terminal) -> Result<(), Fail
             most_files(arguments)
         );
     }
+    if !terminal.quiet && !limits(arguments).leaves_memory() {
+        eprintln!(
+            "warning: --memory has less than 8 KiB for each of {} flows: idle flows may take all of it, and \
+             further flows then get no answer. Raise --memory, or lower --flows",
+            arguments.flows
+        );
+    }
     let table = Arc::new(FlowTable::default());
     let carrier = start(arguments, builder, device, Arc::clone(&table))?;
     if !terminal.quiet {
@@ -96,16 +103,22 @@ fn most_files(arguments: &ForwardArguments) -> u64 {
     u64::from(arguments.flows) * of_each + OWN_FILES
 }
 
-/// The netstack that the flags describe.
-fn builder(arguments: &ForwardArguments) -> Result<NetstackBuilder, Failure> {
-    let limits = FlowLimits {
+/// The bounds of all flows that the flags describe.
+fn limits(arguments: &ForwardArguments) -> FlowLimits {
+    FlowLimits {
         tcp_flows: arguments.flows,
         udp_flows: arguments.flows as usize,
         memory: arguments.memory.0,
         udp_idle: arguments.udp_idle,
         ..FlowLimits::default()
-    };
-    let mut builder = NetstackBuilder::default().limits(limits).inspectable();
+    }
+}
+
+/// The netstack that the flags describe.
+fn builder(arguments: &ForwardArguments) -> Result<NetstackBuilder, Failure> {
+    let mut builder = NetstackBuilder::default()
+        .limits(limits(arguments))
+        .inspectable();
     for setting in &arguments.settings {
         builder = builder.set(&setting.name, &setting.value);
     }

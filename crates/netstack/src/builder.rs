@@ -9,7 +9,7 @@ use fullpipe_host::{HostDevice, Prefix, Runtime};
 
 use crate::{
     echo::EchoRequests,
-    limits::FlowLimits,
+    limits::{FIRST_WINDOW_MIN, FlowLimits},
     tcp::{TcpFlows, TcpShared},
     udp::UdpFlows,
 };
@@ -167,7 +167,7 @@ impl NetstackBuilder {
 }
 
 /// Receive buffers that a flow may begin with.
-const FIRST_WINDOWS: std::ops::RangeInclusive<u64> = 4 << 10..=64 << 10;
+const FIRST_WINDOWS: std::ops::RangeInclusive<u64> = FIRST_WINDOW_MIN..=64 << 10;
 /// Largest receive buffers to which a flow may grow.
 const LARGEST_WINDOWS: std::ops::RangeInclusive<u64> = 64 << 10..=4 << 20;
 /// Share of the memory to which one flow may grow: a 64th.
@@ -177,8 +177,10 @@ const LARGEST_SHARE: u64 = 64;
 /// peer sends.
 ///
 /// An idle flow keeps memory for the window that it advertised, because a window never shrinks. All
-/// flows together therefore begin with half of the memory at most, so that idle flows leave memory
-/// to new ones.
+/// flows together therefore begin with half of the memory, so that idle flows leave memory to new
+/// ones; with more than half if there is so little memory that each begins with the smallest window
+/// ([`FlowLimits::leaves_memory`]). Idle flows that grew to the largest window may take all memory:
+/// nothing takes a window back.
 fn receive_buffers(memory: u64, flows: u32) -> (u64, u64) {
     let first = memory / u64::from(flows.max(1)) / 2;
     let clamp = |bytes: u64, range: std::ops::RangeInclusive<u64>| {

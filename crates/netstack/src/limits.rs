@@ -4,6 +4,9 @@
 
 use std::time::Duration;
 
+/// Smallest receive buffer with which a flow begins, in bytes: the payload of two full segments.
+pub(crate) const FIRST_WINDOW_MIN: u64 = 4 << 10;
+
 /// Bounds of all flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLimits {
@@ -12,7 +15,8 @@ pub struct FlowLimits {
     pub tcp_flows: u32,
     /// UDP flows that may be open at the same time. The datagrams of a further flow are dropped.
     pub udp_flows: usize,
-    /// Packet memory for the payload of all TCP flows, in bytes.
+    /// Packet memory for the payload of all TCP flows, in bytes. With less than 8 KiB for each flow,
+    /// idle flows may take all of it: see [`leaves_memory`](Self::leaves_memory).
     pub memory: u64,
     /// Bytes that all unread datagrams together may have. A further datagram is dropped.
     pub udp_bytes: usize,
@@ -20,6 +24,14 @@ pub struct FlowLimits {
     pub udp_idle: Duration,
     /// Longest time that the handshake of an admitted flow may take.
     pub admit_timeout: Duration,
+}
+
+impl FlowLimits {
+    /// Returns true if the windows with which all TCP flows begin take at most half of the memory. A
+    /// window has at least 4 KiB.
+    pub const fn leaves_memory(&self) -> bool {
+        self.tcp_flows as u64 * FIRST_WINDOW_MIN <= self.memory / 2
+    }
 }
 
 impl Default for FlowLimits {
@@ -34,3 +46,6 @@ impl Default for FlowLimits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
