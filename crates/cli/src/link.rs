@@ -28,9 +28,8 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// Runs the subcommand.
 pub fn run(arguments: &LinkArguments) -> Result<(), Failure> {
-    let link = link(arguments)?;
-    let [first, second] = &arguments.between.0;
-    let ends = [open(first, &link)?, open(second, &link)?];
+    let mut link = link(arguments)?;
+    let ends = open_ends(arguments, &mut link)?;
     let capture = arguments.pcap.as_deref().map(LiveCapture::create);
     let capture = capture.transpose()?;
     let out = capture
@@ -82,12 +81,54 @@ fn link(arguments: &LinkArguments) -> Result<LinkModel, Failure> {
     }
 }
 
+/// Opens both ends. Interfaces that exist are opened first, because their MTU is that of the link
+/// unless `--mtu` sets a smaller one.
+fn open_ends(arguments: &LinkArguments, link: &mut LinkModel) -> Result<[LiveEnd; 2], Failure> {
+    let [first, second] = &arguments.between.0;
+    let is_given = arguments.fields.0.iter().any(|field| field.name == "mtu");
+    let mut ends = [None, None];
+    for is_own in [false, true] {
+        for (end, spec) in ends.iter_mut().zip([first, second]) {
+            if creates(spec) == is_own {
+                let opened = open(spec, link)?;
+                if !is_own {
+                    let mtu = opened.device.capabilities().mtu;
+                    link.mtu = joint_mtu(link.mtu, is_given, &spec.name, mtu)?;
+                }
+                *end = Some(opened);
+            }
+        }
+        // The first interface that was opened may have a larger MTU than the second one.
+        for end in ends.iter().flatten().filter(|_| !is_own && !is_given) {
+            link.mtu = link.mtu.min(end.device.capabilities().mtu);
+        }
+    }
+    Ok(ends.map(|end| end.expect("each end is created or exists")))
+}
+
+/// Returns the MTU of a link with the MTU `link` whose end is the interface `name` with the MTU
+/// `interface`. If the user gave the link's MTU, an interface with a smaller one is refused.
+fn joint_mtu(link: usize, is_given: bool, name: &str, interface: usize) -> Result<usize, Failure> {
+    match is_given {
+        false => Ok(interface),
+        true if link <= interface => Ok(link),
+        true => Err(Failure::usage(format!(
+            "--mtu {link}: the interface {name} has an MTU of {interface}; give a smaller one, or change \
+             the interface (`ip link set {name} mtu {link}`)"
+        ))),
+    }
+}
+
+/// Returns true if the command creates the device unless it exists, and sets its MTU.
+const fn creates(spec: &DeviceSpec) -> bool {
+    matches!(spec.kind, DeviceKind::Tap | DeviceKind::Tun)
+}
+
 /// Opens one end, without offloads: each frame is one packet and has a complete checksum. An
 /// interface that exists keeps its MTU.
 fn open(spec: &DeviceSpec, link: &LinkModel) -> Result<LiveEnd, Failure> {
-    let is_own = matches!(spec.kind, DeviceKind::Tap | DeviceKind::Tun);
     let options = DeviceOptions {
-        mtu: is_own.then_some(link.mtu),
+        mtu: creates(spec).then_some(link.mtu),
         checksum_offload: false,
         ..DeviceOptions::new(spec.clone())
     };
@@ -106,3 +147,6 @@ fn tell(line: &str, for_a_program: bool) -> Result<(), Failure> {
         print(line)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,8 +13,9 @@ use super::{link_flags::LinkFlags, values::seed};
 /// Frames are carried between the two devices in real time, with the same link model as in `fullpipe lab`. TAP and TUN
 /// devices are created unless they exist, may be moved into network namespaces, and are removed when the command ends if
 /// it created them. `packet:NIC` is an interface that exists: the link then joins the networks of two interfaces of this
-/// machine, like a bridge with delay. It keeps its MTU and must not merge frames (`ethtool -K NIC gro off`); the peer of a
-/// veth must compute its checksums (`tx off`). Every device needs root.
+/// machine, like a bridge with delay. It keeps its MTU, which is also that of the link unless --mtu sets a smaller one. It
+/// must not merge frames (`ethtool -K NIC gro off`); the peer of a veth must compute its checksums (`tx off`). Every device
+/// needs root.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe link --between tap:left,tap:right --rate 100mbit --delay 20ms\n  \
