@@ -2,8 +2,8 @@
 //!
 //! Rule: every setting of the host is applied or reported. A knob (a setting of fullpipe's stack)
 //! with the value of the preset `linux` needs no setting of the kernel, because that preset
-//! describes the kernel. Buffers, congestion control and Nagle's algorithm are always set, because
-//! the machine's defaults may differ.
+//! describes the kernel. Buffers, congestion control, Nagle's algorithm and the probing for the path
+//! MTU are always set, because the machine's defaults may differ.
 
 use std::time::Duration;
 
@@ -45,6 +45,10 @@ const WITHOUT_EFFECT: [&str; 4] = [
     "tcp_keepalive_intvl",
     "tcp_keepalive_probes",
 ];
+
+/// Knobs that are always set, because the preset `linux` has another value than a new namespace: the
+/// preset probes for the path MTU after a black hole (`tcp_mtu_probing` = 1), a namespace does not.
+const ALWAYS_SET: [&str; 1] = ["tcp.mtu_probing"];
 
 /// Options of a host's sockets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,7 +112,8 @@ impl KernelSettings {
         for row in Config::rows() {
             let name = row.name.as_str();
             let value = host.get(name);
-            if value == linux.get(name) || APPLIED.contains(&name) {
+            let is_usual = value == linux.get(name) && !ALWAYS_SET.contains(&name);
+            if is_usual || APPLIED.contains(&name) {
                 continue;
             }
             let Some(value) = value else { continue };

@@ -87,6 +87,24 @@ fn a_knob_with_a_sysctl_of_its_own_becomes_that_sysctl() {
     }
 }
 
+/// A namespace begins with `tcp_mtu_probing` = 0, so a row that asks for the preset's value needs the
+/// sysctl, too.
+#[test]
+fn the_probing_for_the_path_mtu_is_set_also_if_the_row_does_not_change_it() {
+    for (settings, expected) in [
+        (&[][..], "1"),
+        (&[("near.tcp.mtu_probing", "off")], "0"),
+        (&[("near.tcp_mtu_probing", "2")], "2"),
+    ] {
+        let plan = plan(settings);
+        let found = plan.settings[0].sysctls.iter();
+        let mut found = found.filter(|(name, _)| name == "ipv4/tcp_mtu_probing");
+        let value = found.next().map(|(_, value)| value.as_str());
+        assert_eq!(value, Some(expected), "{settings:?}");
+        assert_eq!(plan.not_applied, [""; 0], "{settings:?}");
+    }
+}
+
 #[test]
 fn a_setting_that_the_kernel_lacks_is_named() {
     for (name, value, expected) in [
