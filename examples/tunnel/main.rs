@@ -184,6 +184,7 @@ pub struct Seal {
 }
 
 impl Seal {
+    /// Creates one end of a tunnel; the two ends have one key and different directions.
     pub fn new(key: &[u8; 32], direction: u8) -> Self {
         Self {
             cipher: ChaCha20Poly1305::new(key.into()),

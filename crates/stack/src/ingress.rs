@@ -18,7 +18,7 @@ use crate::{
     counters::Counters,
     device::RxMeta,
     events::EventQueue,
-    icmp::{self, Consequence, ErrorQueue},
+    icmp::{self, Consequence, ErrorQueue, pass_on},
     interface_id::InterfaceId,
     ip::{IpHeader, IpSender, Packet},
     link::{Inbound, IpVersion, Station},
@@ -82,20 +82,14 @@ impl Stack {
         let of = &mut self.interfaces[interface.index()];
         let (pool, counters, errors) = (&mut self.pool, &mut self.counters, &mut of.errors);
         let addresses = self.routes.addresses(interface);
+        let (receiver, routes) = (&mut self.receiver, &self.routes);
         let packet = match version {
-            IpVersion::V4 => {
-                self.receiver
-                    .on_packet(&self.routes, bytes, from, pool, now, counters)?
+            IpVersion::V4 => receiver.on_packet(routes, bytes, from, pool, now, counters)?,
+            IpVersion::V6 => {
+                receiver.on_v6_packet(routes, bytes, from, errors, (pool, now), counters)?
             }
-            IpVersion::V6 => self.receiver.on_v6_packet(
-                &self.routes,
-                bytes,
-                from,
-                errors,
-                (pool, now),
-                counters,
-            )?,
         };
+        let mut udp = (&mut self.udp, &mut self.events);
         let consequence = match packet.protocol() {
             Protocol::Tcp => {
                 let sender = SegmentSender {
@@ -105,21 +99,17 @@ impl Stack {
                 let mut host = HostContext {
                     now,
                     pool,
-                    events: &mut self.events,
+                    events: udp.1,
                     counters,
                 };
                 return self.tcp.on_packet(&packet, meta, sender, &mut host);
             }
             Protocol::Udp => {
-                let sockets = (&mut self.udp, &mut self.events, errors);
+                let sockets = (udp.0, udp.1, errors);
                 on_datagram(&packet, meta, sockets, (pool, now), counters);
                 None
             }
-            Protocol::Icmp | Protocol::Icmpv6
-                if icmp::pass_on((&packet, &mut self.udp), &mut self.events, pool, counters) =>
-            {
-                None
-            }
+            Protocol::Icmp | Protocol::Icmpv6 if pass_on(&packet, &mut udp, pool, counters) => None,
             Protocol::Icmp => {
                 let mtu_min = self.path_mtu_min;
                 icmp::on_packet(&packet, addresses, mtu_min, &mut of.echo, pool, counters)

@@ -1,3 +1,5 @@
+//! Tests of the lines and the JSON that are printed for the answers of stacks.
+
 use super::*;
 
 fn parsed<T: DeserializeOwned>(answer: &str) -> Vec<T> {

@@ -1,3 +1,5 @@
+//! Tests of the list of stacks.
+
 use super::*;
 
 #[test]

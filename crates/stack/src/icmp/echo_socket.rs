@@ -21,8 +21,8 @@ use crate::{
 /// Passes `packet`, an ICMP message, to the socket that receives echo requests. Returns false if the
 /// packet is no request, or no socket receives requests.
 pub(crate) fn pass_on(
-    (packet, udp): (&Packet<'_>, &mut UdpSockets),
-    events: &mut EventQueue,
+    packet: &Packet<'_>,
+    (udp, events): &mut (&mut UdpSockets, &mut EventQueue),
     pool: &mut Pool,
     counters: &mut Counters,
 ) -> bool {

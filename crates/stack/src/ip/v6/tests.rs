@@ -6,7 +6,7 @@ use core::net::{IpAddr, Ipv6Addr};
 use fullpipe_pool::{Instant, Pool, PoolConfig};
 use fullpipe_wire::{Icmpv6Message, Ipv6Header, MacAddress, Protocol};
 
-use super::*;
+use super::{source::Traits, *};
 use crate::{
     config::{IcmpConfig, IpConfig},
     counters::{Counters, Discard},

@@ -1,3 +1,5 @@
+//! Tests of flow labels.
+
 use alloc::{collections::BTreeSet, vec::Vec};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tests of the table of path MTUs.
+
 use super::*;
 
 const fn dst(number: u16) -> Ipv6Addr {
