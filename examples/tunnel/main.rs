@@ -200,6 +200,7 @@ impl Seal {
         nonce
     }
 
+    /// Returns the packet encrypted, behind its number.
     pub fn seal(&self, packet: &[u8]) -> Vec<u8> {
         let mut numbers = self.numbers.lock().expect("no task panics");
         numbers.0 += 1;

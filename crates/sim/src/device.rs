@@ -12,6 +12,7 @@ mod segmenter;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
+use fullpipe::InterfaceId;
 use fullpipe::device::{Capabilities, Device, Medium, Received, RxMeta, TxChecksum, TxMeta};
 use fullpipe_pool::Instant;
 
@@ -67,6 +68,8 @@ impl DeviceModel {
 #[derive(Debug)]
 pub struct SimDevice {
     capabilities: Capabilities,
+    /// The interface of the stack that the device serves.
+    interface: InterfaceId,
     arrived: ReceivedFrames,
     receive_ring: usize,
     /// Frames that were dropped because the receive ring was full.
@@ -108,6 +111,7 @@ impl SimDevice {
     pub fn new(model: DeviceModel, mtu: usize) -> Self {
         Self {
             capabilities: model.capabilities(mtu),
+            interface: InterfaceId::FIRST,
             arrived: ReceivedFrames::new(),
             receive_ring: model.receive_ring,
             ring_drops: 0,
@@ -126,6 +130,11 @@ impl SimDevice {
             refused: false,
             spare: Vec::new(),
         }
+    }
+
+    /// Makes the device serve `interface` of its stack instead of the first one.
+    pub const fn serve(&mut self, interface: InterfaceId) {
+        self.interface = interface;
     }
 
     /// Returns true if the receive ring has room for an arriving frame; otherwise counts
@@ -294,6 +303,10 @@ impl Device for SimDevice {
         self.capabilities
     }
 
+    fn interface(&self) -> InterfaceId {
+        self.interface
+    }
+
     fn receive(&mut self) -> Option<Received<'_>> {
         let next = if self.by_frame {
             self.handed.take()
@@ -301,11 +314,12 @@ impl Device for SimDevice {
             self.arrived.pop_front()
         };
         let (frame, meta) = next?;
+        let interface = self.interface;
         let before = std::mem::replace(&mut self.current, frame);
         self.recycle(before);
         Some(Received {
             frame: &self.current,
-            meta,
+            meta: RxMeta { interface, ..meta },
         })
     }
 

@@ -23,7 +23,8 @@ use crate::link::{
 };
 use crate::rule::RuleAction;
 use crate::world_plan::{
-    AppsPlan, FlowPlan, HostPlan, LinkPlan, OutagePlan, RulePlan, TransferPlan, WorldPlan,
+    AbsencePlan, AppsPlan, FlowPlan, HostPlan, LinkPlan, OutagePlan, RulePlan, TransferPlan,
+    WorldPlan,
 };
 
 /// Largest number of flows in a world.
@@ -40,6 +41,12 @@ const IN_ORDER: f64 = 0.25;
 /// Share of worlds with flows over IPv6, among the worlds whose links have an MTU large enough for
 /// IPv6.
 const WITH_V6: f64 = 0.4;
+
+/// Share of worlds with two interfaces for each host, among the worlds with two hosts.
+const WITH_SECOND_LINK: f64 = 0.2;
+
+/// Share of worlds in which hosts lose addresses for a while.
+const WITH_ABSENCES: f64 = 0.2;
 
 /// A drawn keepalive time below this time is replaced by 0, which switches keepalive off.
 const SHORTEST_KEEPALIVE: Duration = Duration::from_millis(100);
@@ -73,10 +80,19 @@ impl WorldPlan {
             seed: seed.0,
             impaired_for,
             outage: draw_outage(&rng.fork_named("outage"), impaired_for, links.len()),
+            absences: draw_absences(&rng.fork_named("absences"), impaired_for, hosts.len()),
             rules: draw_rules(&rng.fork_named("rules"), in_order),
             flows: draw_flows(&rng.fork_named("flows"), &hosts),
+            parallel: None,
             links,
             hosts,
+        };
+        let plan = if pair && rng.fork_named("has_parallel").chance(WITH_SECOND_LINK) {
+            let of = rng.fork_named("parallel");
+            let mtu = draw_mtu(of.fork_named("mtu"));
+            with_second_link(plan, draw_link(&of, mtu, in_order), &of)
+        } else {
+            plan
         };
         if mtu >= Family::V6.min_mtu() && rng.fork_named("has_v6").chance(WITH_V6) {
             with_v6(plan, &rng.fork_named("families"))
@@ -86,13 +102,32 @@ impl WorldPlan {
     }
 }
 
+/// Gives both hosts a second interface on `link`, and lets about half of the flows use it.
+fn with_second_link(mut plan: WorldPlan, link: LinkPlan, rng: &Rng) -> WorldPlan {
+    let rng = rng.fork_named("flows");
+    for (number, flow) in plan.flows.iter_mut().enumerate() {
+        flow.parallel = rng.fork(number as u64).chance(0.5);
+    }
+    for HostPlan { config, .. } in &mut plan.hosts {
+        config.stack.listeners = config.stack.listeners.max(3);
+    }
+    plan.parallel = Some(link);
+    plan
+}
+
 /// Lets about half of the flows use IPv6, and gives the hosts and links what IPv6 needs. A hop with
 /// a smaller MTU than 1,280 bytes would lose every full segment for ever, because no host shortens
 /// its packets below 1,280 bytes (RFC 8201 §4).
 fn with_v6(mut plan: WorldPlan, rng: &Rng) -> WorldPlan {
     for (number, flow) in plan.flows.iter_mut().enumerate() {
-        if rng.fork(number as u64).chance(0.5) {
+        if !flow.parallel && rng.fork(number as u64).chance(0.5) {
             flow.family = Family::V6;
+        }
+    }
+    let rng = rng.fork_named("absences");
+    for (number, absence) in plan.absences.iter_mut().enumerate() {
+        if rng.fork(number as u64).chance(0.5) {
+            absence.family = Family::V6;
         }
     }
     let neighbours = 3 * plan.hosts.len() as u32;
@@ -151,6 +186,27 @@ fn draw_outage(rng: &Rng, impaired_for: Duration, links: usize) -> Option<Outage
             length,
         }
     })
+}
+
+/// Absences of IPv4 addresses; `with_v6` makes some of them absences of IPv6 addresses.
+fn draw_absences(rng: &Rng, impaired_for: Duration, hosts: usize) -> Vec<AbsencePlan> {
+    let of = |name| rng.fork_named(name);
+    if !of("are_absent").chance(WITH_ABSENCES) {
+        return Vec::new();
+    }
+    let draw = |number| {
+        let rng = rng.fork(number);
+        let of = |name| rng.fork_named(name);
+        let length = impaired_for / (1 + of("length").below(32) as u32);
+        let latest = (impaired_for - length).as_nanos();
+        AbsencePlan {
+            host: of("host").below(hosts as u64) as usize,
+            family: Family::V4,
+            begin: Duration::from_nanos(of("begin").between(0, latest)),
+            length,
+        }
+    };
+    (0..of("count").between(1, 3)).map(draw).collect()
 }
 
 fn draw_rules(rng: &Rng, in_order: bool) -> Vec<RulePlan> {
@@ -326,6 +382,7 @@ fn draw_flows(rng: &Rng, hosts: &[HostPlan]) -> Vec<FlowPlan> {
             client,
             server,
             family: Family::V4,
+            parallel: false,
             start: Duration::from_millis(draw_spread(&mut rng.fork_named("start"), 13)),
             in_place: rng.fork_named("in_place").chance(0.5),
             apps: draw_apps(&rng.fork_named("apps"), bytes / count),

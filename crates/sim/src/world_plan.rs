@@ -39,11 +39,18 @@ pub struct WorldPlan {
     pub impaired_for: Duration,
     /// A link that is unplugged for a while, inside `impaired_for`.
     pub outage: Option<OutagePlan>,
+    /// Addresses that hosts lose for a while, inside `impaired_for`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absences: Vec<AbsencePlan>,
     /// Packets, chosen by their number, that are dropped, delayed or duplicated.
     #[serde(default)]
     pub rules: Vec<RulePlan>,
     /// The links. A single link joins two hosts; several links are joined by one switch.
     pub links: Vec<LinkPlan>,
+    /// A second link between the two hosts of a single link. Each host then has a second interface
+    /// on it, with the device of the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallel: Option<LinkPlan>,
     /// The hosts, each on one link.
     pub hosts: Vec<HostPlan>,
     /// The connections.
@@ -60,6 +67,23 @@ pub struct OutagePlan {
     #[serde(with = "crate::text_forms::duration")]
     pub begin: Duration,
     /// Time until the link is plugged in again.
+    #[serde(with = "crate::text_forms::duration")]
+    pub length: Duration,
+}
+
+/// An address that a host loses for a while, as when a lease ends and is renewed late.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AbsencePlan {
+    /// Index of the host.
+    pub host: usize,
+    /// The IP version of the address.
+    #[serde(default, skip_serializing_if = "Family::is_default")]
+    pub family: Family,
+    /// Time at which the host loses the address.
+    #[serde(with = "crate::text_forms::duration")]
+    pub begin: Duration,
+    /// Time until the host has the address again.
     #[serde(with = "crate::text_forms::duration")]
     pub length: Duration,
 }
@@ -114,6 +138,9 @@ pub struct FlowPlan {
     /// The IP version: 4, or 6 if both hosts' links have an MTU of at least 1,280 bytes.
     #[serde(default, skip_serializing_if = "Family::is_default")]
     pub family: Family,
+    /// The connection uses the second interfaces of the hosts, over IPv4.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub parallel: bool,
     /// Time at which the client opens the connection.
     #[serde(with = "crate::text_forms::duration")]
     pub start: Duration,
@@ -233,15 +260,29 @@ impl WorldPlan {
                 world.plug(link, switch);
             }
         }
+        if let Some(plan) = &self.parallel {
+            let [forward, back] = Direction::ALL.map(|direction| plan.model(direction));
+            let link = world.link_asymmetric(forward, back);
+            for (host, plan) in hosts.iter().zip(&self.hosts) {
+                world.second_interface(*host, &link, plan.device);
+            }
+        }
         for plan in &self.flows {
             let (client, server) = plan.apps.applications();
             let (from, to) = (hosts[plan.client], hosts[plan.server]);
             world.use_family(plan.family);
+            if plan.parallel {
+                world.use_second_network();
+            }
             let flow: FlowId = world.converse(from, to, client, server, plan.start);
             world.set_in_place(flow, plan.in_place);
         }
         for rule in &self.rules {
             world.rule(rule.rule());
+        }
+        for absence in &self.absences {
+            let host = hosts[absence.host];
+            world.lose_address_for(host, absence.family, absence.begin, absence.length);
         }
         world
     }
@@ -287,6 +328,7 @@ impl WorldPlan {
                 return refuse(format!("flows[{number}]: {words}"));
             }
         }
+        self.check_parallel()?;
         if let Some(OutagePlan {
             link,
             begin,
@@ -295,6 +337,53 @@ impl WorldPlan {
             && (link >= self.links.len() || begin + length > self.impaired_for)
         {
             return refuse("outage: link must be the number of a link, and the outage must end within impaired_for".into());
+        }
+        for (number, absence) in self.absences.iter().enumerate() {
+            let end = absence.begin + absence.length;
+            if absence.host >= self.hosts.len() || end > self.impaired_for {
+                return refuse(format!(
+                    "absences[{number}]: host must be the number of a host, and the absence must end within impaired_for"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the second link and its flows fit the hosts.
+    fn check_parallel(&self) -> Result<(), WorldFileError> {
+        let refuse = |words: String| Err(WorldFileError(words));
+        let mut on_it = self
+            .flows
+            .iter()
+            .enumerate()
+            .filter(|(_, flow)| flow.parallel);
+        let Some(link) = &self.parallel else {
+            return match on_it.next() {
+                Some((number, _)) => refuse(format!("flows[{number}]: there is no second link")),
+                None => Ok(()),
+            };
+        };
+        for direction in Direction::ALL {
+            if let Err(error) = link.model(direction).check() {
+                return refuse(format!("parallel: {error}"));
+            }
+        }
+        if self.links.len() != 1 || self.hosts.len() != 2 {
+            return refuse("parallel: only two hosts on one link can have a second link".into());
+        }
+        if self.hosts.iter().any(|host| host.cpu.is_some()) {
+            return refuse("parallel: a host with a processor has one interface".into());
+        }
+        for (number, flow) in on_it {
+            if flow.family != Family::V4 {
+                return refuse(format!("flows[{number}]: the second link carries IPv4"));
+            }
+            // One listener for each IP version and one for the second interface.
+            if self.hosts[flow.server].config.stack.listeners < 3 {
+                return refuse(format!(
+                    "flows[{number}]: the server needs stack.listeners = 3"
+                ));
+            }
         }
         Ok(())
     }

@@ -46,3 +46,21 @@ fn a_property_of_a_link_depends_on_no_other_property() {
         );
     }
 }
+
+#[test]
+fn worlds_mix_families_interfaces_and_absences() {
+    let plans: Vec<_> = (0..300).map(|seed| WorldPlan::draw(Seed(seed))).collect();
+    let count = |has: fn(&WorldPlan) -> bool| plans.iter().filter(|plan| has(plan)).count();
+    let has_v6 = |plan: &WorldPlan| plan.flows.iter().any(|flow| flow.family == Family::V6);
+    let has_second = |plan: &WorldPlan| plan.flows.iter().any(|flow| flow.parallel);
+    assert!(count(has_v6) > 20);
+    assert!(count(has_second) > 10);
+    assert!(count(|plan| !plan.absences.is_empty()) > 20);
+    assert!(plans.iter().any(|plan| has_v6(plan) && has_second(plan)));
+    let is_v6 = |plan: &WorldPlan| plan.absences.iter().any(|of| of.family == Family::V6);
+    assert!(count(is_v6) > 0);
+    for plan in &plans {
+        let again = WorldPlan::from_toml(&plan.to_toml("")).expect("a world file");
+        assert_eq!(again, *plan, "seed {}", plan.seed);
+    }
+}

@@ -38,6 +38,9 @@ fn worlds_of_slow_processors_hold_every_checker() {
     for seed in 0..10 {
         let mut plan = WorldPlan::draw(Seed(seed));
         let mut rng = Rng::seeded(seed).fork_named("cpu");
+        // A host with a processor has one interface.
+        plan.parallel = None;
+        plan.flows.iter_mut().for_each(|flow| flow.parallel = false);
         for host in &mut plan.hosts {
             host.cpu = Some(draw_cpu(&mut rng));
         }
@@ -109,4 +112,21 @@ fn capturing_a_world_changes_nothing_in_it() {
     let frames = captured.unwrap().frames as usize;
     // The capture contains each frame that left, with at least 14 bytes of link header.
     assert!(written.0.load(std::sync::atomic::Ordering::Relaxed) > 14 * frames);
+}
+
+/// Worlds in which hosts lose addresses, and worlds in which each host has two interfaces.
+#[test]
+fn worlds_of_absences_and_second_links_hold_every_checker() {
+    let kinds: [fn(&WorldPlan) -> bool; 2] = [
+        |plan| !plan.absences.is_empty(),
+        |plan| plan.flows.iter().any(|flow| flow.parallel),
+    ];
+    for has in kinds {
+        let plans = (100..).map(|seed| WorldPlan::draw(Seed(seed)));
+        for plan in plans.filter(has).take(5) {
+            if let Err(failure) = soak(&plan) {
+                panic!("{failure}");
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use fullpipe::{
     AddressError, Config, ConnectionId, InterfaceId, ListenOptions, ListenerId, Stack, Subnet,
+    device::Device,
 };
 use fullpipe_pool::Instant;
 use rustc_hash::FxHashMap;
@@ -34,10 +35,15 @@ pub(super) struct Host {
     /// The wake-up for merged segments that the device must hand over.
     pub interrupt: Wakeup,
     pub tap: Option<TapId>,
+    /// The second device and its link, if the host has two interfaces.
+    pub second: Option<Box<SecondPort>>,
     /// The ends whose connections are on this host. Never iterated, because the order is arbitrary.
     pub ends: FxHashMap<ConnectionId, EndId>,
-    /// The listeners for IPv4 and for IPv6.
-    listeners: [Option<ListenerId>; 2],
+    /// The listeners for IPv4 and for IPv6, and the listener at the address of the second
+    /// interface.
+    listeners: [Option<ListenerId>; 3],
+    /// The host has lost its address of IPv4 or of IPv6; the value says whether it listened there.
+    pub lost: [Option<bool>; 2],
     /// The later of two times: when the stack last made a frame without a TCP segment, and when
     /// such a frame last left the device. While checks are off, frames are not parsed when they are
     /// made, so each counts as a frame without a TCP segment.
@@ -69,8 +75,10 @@ impl Host {
             wakeup: Wakeup::default(),
             interrupt: Wakeup::default(),
             tap: None,
+            second: None,
             ends: FxHashMap::default(),
-            listeners: [None; 2],
+            listeners: [None; 3],
+            lost: [None; 2],
             spoke_other: None,
             receiver: None,
             idle_wakes: 0,
@@ -79,13 +87,70 @@ impl Host {
     }
 }
 
+/// The second device of a host.
+#[derive(Debug)]
+pub(super) struct SecondPort {
+    pub device: SimDevice,
+    pub link: LinkId,
+    /// Direction of the host's frames on the link.
+    pub direction: Direction,
+    /// The wake-up for merged segments that the device must hand over.
+    pub interrupt: Wakeup,
+}
+
 impl Host {
-    /// Returns true if the stack waited for its device and can now continue.
+    /// Returns the numbers of the host's ports: 0 is its first device.
+    pub fn ports(&self) -> std::ops::Range<usize> {
+        0..1 + usize::from(self.second.is_some())
+    }
+
+    /// Returns the devices of the host, by port.
+    pub fn devices(&self) -> impl Iterator<Item = &SimDevice> {
+        let second = self.second.iter().map(|second| &second.device);
+        std::iter::once(&self.device).chain(second)
+    }
+
+    /// Returns the device at `port`.
+    #[inline]
+    pub fn device_at(&mut self, port: usize) -> &mut SimDevice {
+        self.stack_and_device(port).1
+    }
+
+    /// Returns the stack and the device at `port`.
+    #[inline]
+    pub fn stack_and_device(&mut self, port: usize) -> (&mut Stack, &mut SimDevice) {
+        match &mut self.second {
+            Some(second) if port > 0 => (&mut self.stack, &mut second.device),
+            Some(_) | None => (&mut self.stack, &mut self.device),
+        }
+    }
+
+    /// Returns the link at `port`, and the direction of the host's frames on it.
+    #[inline]
+    pub fn wire_at(&self, port: usize) -> (LinkId, Direction) {
+        match &self.second {
+            Some(second) if port > 0 => (second.link, second.direction),
+            Some(_) | None => (self.link, self.direction),
+        }
+    }
+
+    /// Returns the wake-up of the device at `port`.
+    pub fn interrupt_at(&mut self, port: usize) -> &mut Wakeup {
+        match &mut self.second {
+            Some(second) if port > 0 => &mut second.interrupt,
+            Some(_) | None => &mut self.interrupt,
+        }
+    }
+
+    /// Returns true if the stack waited for a device and can now continue.
     pub fn is_relieved(&self) -> bool {
-        let device = &self.device;
-        let has_room = device.was_refused() && device.has_room();
-        has_room
-            || (device.has_unreported_bytes() && self.stack.waits_for_device(InterfaceId::FIRST))
+        let mut devices = self.devices();
+        devices.any(|device| {
+            let has_room = device.was_refused() && device.has_room();
+            has_room
+                || (device.has_unreported_bytes()
+                    && self.stack.waits_for_device(device.interface()))
+        })
     }
 
     /// Returns true if the host has sent SYN cookies.
@@ -93,15 +158,29 @@ impl Host {
         self.stack.counters().mib.tcp_syncookies_sent > 0
     }
 
-    /// Listens at `own`, once for all flows of its IP version.
+    /// Listens at `own`, once for all flows of its IP version, or at the address of the second
+    /// interface. If the host has lost the address, it listens when it has the address again.
     pub fn listen(&mut self, own: SocketAddr) {
-        let listener = &mut self.listeners[Family::of(own.ip()).index()];
+        let place = match self.stack.interface_ids().nth(1) {
+            Some(second) if self.stack.interface(second).address == own.ip() => 2,
+            Some(_) | None => Family::of(own.ip()).index(),
+        };
+        if let Some(Some(listened)) = self.lost.get_mut(place) {
+            *listened = true;
+            return;
+        }
+        let listener = &mut self.listeners[place];
         if listener.is_none() {
             match self.stack.tcp_listen(own, ListenOptions::default()) {
                 Ok(opened) => *listener = Some(opened),
                 Err(error) => panic!("{own}: {error}"),
             }
         }
+    }
+
+    /// Takes the listener for `family`, which the host no longer has.
+    pub const fn take_listener(&mut self, family: Family) -> Option<ListenerId> {
+        self.listeners[family.index()].take()
     }
 
     /// Adds `address`, an IPv6 address of a network of 64 bits, unless the host has it.

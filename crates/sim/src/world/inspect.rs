@@ -4,7 +4,7 @@
 //! its host, a larger pool less often. Every pool is checked at the end of a run. Connections are
 //! checked once per virtual second and at the end.
 
-use fullpipe::InterfaceId;
+use fullpipe::device::Device;
 use fullpipe_pool::{Duration, Holder};
 
 use super::network::{World, WorldEvent};
@@ -168,8 +168,10 @@ impl World {
             waits_since: waits_since.unwrap_or(info.born),
             timer: host.stack.next_timeout(),
             is_busy: host.cpu.as_ref().is_some_and(|cpu| cpu.is_busy(now)),
-            device_moves: !host.device.has_room()
-                || (host.stack.waits_for_device(InterfaceId::FIRST) && host.device.waiting() > 0),
+            device_moves: host.devices().any(|device| {
+                !device.has_room()
+                    || (host.stack.waits_for_device(device.interface()) && device.waiting() > 0)
+            }),
         };
         silence::check(&info, &host.config.tcp, &seen)
             .map_err(|finding| self.failure(self.place_of(id), finding))

@@ -10,6 +10,7 @@
 //! for which each limit applied.
 
 mod account;
+mod addresses;
 mod congestion;
 mod datagrams;
 mod demand;

@@ -16,8 +16,9 @@ use fullpipe_wire::{
 };
 use rustc_hash::FxHashMap;
 
+use super::addresses::V4_PREFIX_LEN;
 use super::demand::OverflowPlace;
-use super::host::Host;
+use super::host::{Host, SecondPort};
 use super::progress::ProgressChecker;
 use super::switch_ports::SwitchPorts;
 use crate::account::Overflow;
@@ -58,8 +59,8 @@ pub(super) enum WorldEvent {
     Link(LinkId),
     /// A timer of a host's stack is due.
     Host(HostId),
-    /// A device hands merged segments to its stack.
-    Interrupt(HostId),
+    /// The device at a port of a host hands merged segments to its stack.
+    Interrupt(HostId, usize),
     /// A host must run although none of its timers is due.
     Poke(HostId),
     /// An application's timer is due.
@@ -68,14 +69,19 @@ pub(super) enum WorldEvent {
     Datagrams(DatagramFlowId),
     /// A client opens its connection.
     Start(FlowId),
-    /// A frame that a rule delayed reaches the link.
-    Release(HostId, Vec<u8>),
+    /// A frame that a rule delayed reaches the link at a port of a host.
+    Release(HostId, usize, Vec<u8>),
+    /// A host loses its address of an IP version.
+    Lose(HostId, Family),
+    /// A host gets its address of an IP version again.
+    Regain(HostId, Family),
 }
 
 /// The node at an end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Node {
-    Host(HostId),
+    /// A port of a host.
+    Host(HostId, usize),
     Switch(SwitchId),
 }
 
@@ -106,6 +112,8 @@ pub struct World {
     pub(super) done: usize,
     /// The IP version of the flows that are added from now on.
     family: Family,
+    /// These flows use the second interfaces of their hosts.
+    second_network: bool,
     pub(super) rules: Vec<Rule>,
     /// Maps the addresses and ports of a segment to the end that sends the segment. Never iterated,
     /// because the order is arbitrary.
@@ -159,6 +167,7 @@ impl World {
             overflows: None,
             done: 0,
             family: Family::default(),
+            second_network: false,
             rules: Vec::new(),
             tuples: FxHashMap::default(),
             capture: None,
@@ -228,7 +237,7 @@ impl World {
         else {
             panic!("both ends of the link are taken");
         };
-        cable.ends[direction.index()] = Some(Node::Host(id));
+        cable.ends[direction.index()] = Some(Node::Host(id, 0));
         let mtu = cable.engine.link(direction).mtu;
         let capabilities = device.capabilities(mtu);
         let mut rng = self.rng.fork(0x22_0000 + id.0 as u64);
@@ -236,7 +245,7 @@ impl World {
         let interface = Interface {
             mac: mac_of(id),
             address: address_of(id, Family::V4),
-            prefix_len: 16,
+            prefix_len: V4_PREFIX_LEN,
             gateway: None,
             capabilities,
         };
@@ -250,6 +259,48 @@ impl World {
         id
     }
 
+    /// Gives `host` a second interface, with a device at the first free end of `link` and the IPv4
+    /// address 10.1.0.1 and up. Flows that are added after
+    /// [`use_second_network`](Self::use_second_network) use it.
+    ///
+    /// # Panics
+    /// Panics if both ends of the link are taken, or if the host has two interfaces already or a
+    /// processor whose work takes time.
+    pub fn second_interface(&mut self, host: HostId, link: &LinkId, device: DeviceModel) {
+        let cable = &mut self.cables[link.0];
+        let Some(direction) = Direction::ALL
+            .into_iter()
+            .find(|direction| cable.ends[direction.index()].is_none())
+        else {
+            panic!("both ends of the link are taken");
+        };
+        cable.ends[direction.index()] = Some(Node::Host(host, 1));
+        let mtu = cable.engine.link(direction).mtu;
+        let [.., high, low] = (host.0 as u32).to_be_bytes();
+        let interface = Interface {
+            mac: MacAddress([0x02, 0, 0, 1, high, low]),
+            address: second_address_of(host),
+            prefix_len: V4_PREFIX_LEN,
+            gateway: None,
+            capabilities: device.capabilities(mtu),
+        };
+        let own = &mut self.hosts[host.0];
+        assert!(own.second.is_none(), "a host has at most two interfaces");
+        assert!(own.cpu.is_none(), "a processor serves one device");
+        let added = match own.stack.add_interface(&own.config, interface) {
+            Ok(added) => added,
+            Err(error) => panic!("host {}: {error}", host.0),
+        };
+        let mut device = SimDevice::new(device, mtu);
+        device.serve(added);
+        own.second = Some(Box::new(SecondPort {
+            device,
+            link: *link,
+            direction,
+            interrupt: Wakeup::default(),
+        }));
+    }
+
     /// Adds a client and a server with the same configuration at the two ends of
     /// `link`.
     ///
@@ -259,9 +310,18 @@ impl World {
         (self.host(link, config.clone()), self.host(link, config))
     }
 
-    /// Sets the IP version of the flows that are added from now on. At first it is IPv4.
+    /// Sets the IP version of the flows that are added from now on. At first it is IPv4. The flows
+    /// use the first interfaces of their hosts.
     pub const fn use_family(&mut self, family: Family) {
         self.family = family;
+        self.second_network = false;
+    }
+
+    /// Makes the flows that are added from now on use IPv4 and the second interfaces of their hosts
+    /// ([`second_interface`](Self::second_interface)).
+    pub const fn use_second_network(&mut self) {
+        self.family = Family::V4;
+        self.second_network = true;
     }
 
     /// Gives two hosts each other's MAC address for the IP version in use, as after earlier
@@ -415,6 +475,9 @@ impl World {
     /// Returns the address of `host` for the flows that are added now. An IPv6 address is also
     /// added to the host's stack.
     pub(super) fn address_in_use(&mut self, host: HostId) -> IpAddr {
+        if self.second_network {
+            return second_address_of(host);
+        }
         let address = address_of(host, self.family);
         if self.family == Family::V6 {
             self.hosts[host.0].add_v6(address);
@@ -540,6 +603,11 @@ pub(super) fn address_of(host: HostId, family: Family) -> IpAddr {
         Family::V4 => Ipv4Addr::from_bits(0x0a00_0000 + number).into(),
         Family::V6 => Ipv6Addr::from_bits(0xfd << 120 | u128::from(number)).into(),
     }
+}
+
+/// The address of a host's second interface: 10.1.0.1 and up.
+fn second_address_of(host: HostId) -> IpAddr {
+    Ipv4Addr::from_bits(0x0a01_0000 + host.0 as u32 + 1).into()
 }
 
 /// The frame with which a peer tells a host the peer's MAC address. In both arrays, the host comes

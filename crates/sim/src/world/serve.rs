@@ -4,15 +4,13 @@
 //! application. The host then works until nothing is left to do at this time, like a machine whose
 //! processor takes no time. `processor.rs` handles hosts whose processor takes time.
 
-use std::net::SocketAddr;
-
 use fullpipe::{ConnectOptions, ListenerId, SocketEvent, TcpError, Turn, turn};
 
-use super::network::{SERVER_PORT, World, WorldEvent, address_of};
+use super::network::{World, WorldEvent};
 use crate::app::NextRun;
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, Flow, FlowId, Side, Stage};
-use crate::ids::{Family, HostId};
+use crate::ids::HostId;
 use crate::segment::Tuple;
 use crate::socket::EndSocket;
 
@@ -63,8 +61,11 @@ impl World {
             let served = self.serve_events(id)?;
             let host = &mut self.hosts[id.0];
             let relieved = host.is_relieved();
-            if host.device.has_room() {
-                host.device.forget_refusal();
+            for port in host.ports() {
+                let device = host.device_at(port);
+                if device.has_room() {
+                    device.forget_refusal();
+                }
             }
             if !(served || relieved || turned.more_work) {
                 break;
@@ -74,16 +75,25 @@ impl World {
         self.rest(id)
     }
 
-    /// Runs a turn of the host's stack, and checks the frames that it makes.
+    /// Runs a turn of the host's stack with each device, and checks the frames that it makes.
     pub(super) fn turn(&mut self, id: HostId) -> Result<Turn, WorldFailure> {
-        let host = &mut self.hosts[id.0];
-        let waiting = host.device.waiting();
+        let mut turned = self.turn_at(id, 0)?;
+        for port in self.hosts[id.0].ports().skip(1) {
+            turned.more_work |= self.turn_at(id, port)?.more_work;
+        }
+        Ok(turned)
+    }
+
+    /// Runs a turn of the host's stack with the device at `port`.
+    fn turn_at(&mut self, id: HostId, port: usize) -> Result<Turn, WorldFailure> {
+        let (stack, device) = self.hosts[id.0].stack_and_device(port);
+        let waiting = device.waiting();
         // Lend the world's buffers to the device, because frames move from host to host and take
         // their buffers along.
-        host.device.exchange_spare(&mut self.spare);
-        let turned = turn(&mut host.stack, &mut host.device, self.now);
-        host.device.exchange_spare(&mut self.spare);
-        self.watch_made(id, waiting)?;
+        device.exchange_spare(&mut self.spare);
+        let turned = turn(stack, device, self.now);
+        device.exchange_spare(&mut self.spare);
+        self.watch_made(id, port, waiting)?;
         Ok(turned)
     }
 
@@ -99,9 +109,12 @@ impl World {
         if let Some(at) = host.wakeup.set(due) {
             self.events.add(at, WorldEvent::Host(id));
         }
-        let due = host.device.next_interrupt();
-        if let Some(at) = host.interrupt.set(due) {
-            self.events.add(at.max(self.now), WorldEvent::Interrupt(id));
+        for port in host.ports() {
+            let due = host.device_at(port).next_interrupt();
+            if let Some(at) = host.interrupt_at(port).set(due) {
+                let interrupt = WorldEvent::Interrupt(id, port);
+                self.events.add(at.max(self.now), interrupt);
+            }
         }
         Ok(())
     }
@@ -140,7 +153,8 @@ impl World {
             let Some((connection, remote)) = accepted else {
                 return Ok(());
             };
-            let own = SocketAddr::new(address_of(id, Family::of(remote.ip())), SERVER_PORT);
+            let ends = self.hosts[id.0].stack.tcp_ends(connection);
+            let (own, _) = ends.map_err(|error| self.refused(id, "tcp_ends", error))?;
             let end = self.tuples.get(&Tuple::of(own, remote)).copied();
             let end = end.filter(|end| end.side == Side::Server);
             let fresh = end.filter(|&end| self.end_mut(end).stage == Stage::Waiting);

@@ -4,7 +4,6 @@
 //! Rule: an event is handled completely before the next event is taken. Then the next wake-up of
 //! every host and link involved is scheduled.
 
-use super::host::Host;
 use super::network::{Node, World, WorldEvent};
 use crate::cpu::AppTask;
 use crate::failure::WorldFailure;
@@ -32,9 +31,9 @@ impl World {
                     self.work(host)?;
                 }
             }
-            WorldEvent::Interrupt(host) => {
-                if self.hosts[host.0].interrupt.fired(at) {
-                    self.hosts[host.0].device.interrupt(at);
+            WorldEvent::Interrupt(host, port) => {
+                if self.hosts[host.0].interrupt_at(port).fired(at) {
+                    self.hosts[host.0].device_at(port).interrupt(at);
                     self.work(host)?;
                 }
             }
@@ -56,13 +55,12 @@ impl World {
                 }
             }
             WorldEvent::Start(flow) => self.start(flow)?,
-            WorldEvent::Release(host, frame) => {
-                let Host {
-                    link, direction, ..
-                } = &self.hosts[host.0];
-                let (link, direction) = (*link, *direction);
+            WorldEvent::Release(host, port, frame) => {
+                let (link, direction) = self.hosts[host.0].wire_at(port);
                 self.offer(link, direction, frame);
             }
+            WorldEvent::Lose(host, family) => self.lose_address(host, family)?,
+            WorldEvent::Regain(host, family) => self.regain_address(host, family)?,
         }
         self.watch_datagrams();
         self.inspect_if_due()?;
@@ -76,8 +74,8 @@ impl World {
         while let Some(delivery) = self.cables[link.0].engine.take(self.now) {
             let to = delivery.direction.reverse();
             match self.cables[link.0].ends[to.index()] {
-                Some(Node::Host(host)) => {
-                    self.deliver(host, delivery.frame);
+                Some(Node::Host(host, port)) => {
+                    self.deliver(host, port, delivery.frame);
                     touched[to.index()] = Some(host);
                 }
                 Some(Node::Switch(switch)) => self.forward(switch, link, delivery.frame),
@@ -85,7 +83,7 @@ impl World {
             }
         }
         for direction in Direction::ALL {
-            let Some(Node::Host(host)) = self.cables[link.0].ends[direction.index()] else {
+            let Some(Node::Host(host, _)) = self.cables[link.0].ends[direction.index()] else {
                 continue;
             };
             let relieved = self.put_on_link(host)?;

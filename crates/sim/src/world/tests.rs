@@ -13,8 +13,9 @@ use fullpipe_tcp::CloseReason;
 use super::{Deadline, World};
 use crate::app::{Ending, QueryClient, QueryServer, ReadPlan, Requester, Requests, Responder};
 use crate::app::{Transfer, WritePlan};
+use crate::device::DeviceModel;
 use crate::flow::{Goal, Stage};
-use crate::ids::{HostId, LinkId, Seed};
+use crate::ids::{Family, HostId, LinkId, Seed};
 use crate::link::{Direction, LinkModel, Outage, Queue, Radio};
 use crate::rule::{delay_nth_data_packet, drop_nth_data_packet, drop_when};
 use crate::{KIB, MIB};
@@ -419,5 +420,70 @@ fn a_linux_host_offers_ten_segments_and_then_the_windows_share_of_its_buffer() {
             (least..=most).contains(&largest),
             "{moderate} {scale}: {largest}"
         );
+    }
+}
+
+/// RFC 1122 §3.4: the connections of a removed address end at this host at once, and at the peer when
+/// the host, which has the address again, resets the unknown segments.
+#[test]
+fn a_lost_address_ends_its_connections_and_serves_new_ones_when_it_is_back() {
+    for family in [Family::V4, Family::V6] {
+        let mut world = World::new(Seed(3));
+        let link = world.link(LinkModel {
+            rate_bps: 10_000_000,
+            delay_us: 5_000,
+            ..LinkModel::ideal()
+        });
+        let mut config = Config::default();
+        config.ip.addresses = 2;
+        let (client, server) = world.pair(&link, config);
+        world.use_family(family);
+        let cut = world.send(client, server, 8 << 20);
+        let (begin, length) = (Duration::from_secs(1), Duration::from_secs(2));
+        world.lose_address_for(server, family, begin, length);
+        world.run_for(Duration::from_secs(2));
+        let during = world.send(client, server, 1 << 20);
+        let ends = |world: &World, flow| world.flow(flow).ends.each_ref().map(|end| end.stage);
+        let [_, at_server] = ends(&world, cut);
+        assert_eq!(at_server, Stage::Broken(CloseReason::AddressRemoved));
+        world.run_until(during.done(), Deadline::secs(60));
+        assert_eq!(ends(&world, during), [Stage::Finished; 2]);
+        world.run_for(Duration::from_secs(60));
+        assert_eq!(ends(&world, cut)[0], Stage::Broken(CloseReason::Reset));
+    }
+}
+
+/// Two links of different rates carry the flows of their own networks, whatever the other does.
+#[test]
+fn a_host_with_two_interfaces_uses_each_for_its_own_network() {
+    let mut world = World::new(Seed(5));
+    let link = |rate_bps| LinkModel {
+        rate_bps,
+        delay_us: 2_000,
+        ..LinkModel::ideal()
+    };
+    let first = world.link(link(10_000_000));
+    let (client, server) = world.pair(&first, Config::default());
+    let second = world.link(link(20_000_000));
+    for host in [client, server] {
+        world.second_interface(host, &second, DeviceModel::plain(64));
+    }
+    let slow = world.send(client, server, 1 << 20);
+    world.use_second_network();
+    let fast = world.send(client, server, 2 << 20);
+    world.run_until(Goal::AllDone, Deadline::secs(5));
+    for flow in [slow, fast] {
+        let ends = &world.flow(flow).ends;
+        assert_eq!(ends.each_ref().map(|end| end.stage), [Stage::Finished; 2]);
+    }
+    let [slow, fast] = [slow, fast].map(|flow| world.flow(flow).server.ip());
+    assert_eq!(slow.to_string(), "10.0.0.2");
+    assert_eq!(fast.to_string(), "10.1.0.2");
+    for (link, payload) in [(first, 1 << 20), (second, 2 << 20)] {
+        let used = world
+            .link_engine(link)
+            .counters(Direction::Forward)
+            .delivered_bytes;
+        assert!((payload..payload * 11 / 10).contains(&used), "{used}");
     }
 }

@@ -8,6 +8,7 @@ use fullpipe_wire::{Checksum, ChecksumPolicy, EtherType, EthernetHeader, Ipv4Hea
 
 use super::network::World;
 use crate::check::{pace, rate};
+use crate::device::SimDevice;
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, Side};
 use crate::ids::HostId;
@@ -31,7 +32,7 @@ impl World {
         // A frame that the device keeps for merging, or that waits for a processor, is
         // not known to the stack yet.
         let host = &self.hosts[other.host.0];
-        let is_waiting = host.device.merges() || host.cpu.is_some();
+        let is_waiting = host.devices().any(SimDevice::merges) || host.cpu.is_some();
         if is_waiting || (self.damages && !is_undamaged(frame)) {
             return;
         }
@@ -40,11 +41,15 @@ impl World {
         }
     }
 
-    /// Checks the frames that a host's stack has added to its device's queue behind the first
-    /// `waiting` frames.
-    pub(super) fn watch_made(&mut self, id: HostId, waiting: usize) -> Result<(), WorldFailure> {
-        let host = &self.hosts[id.0];
-        if host.device.waiting() == waiting {
+    /// Checks the frames that a host's stack has added to the queue of its device at `port` behind
+    /// the first `waiting` frames.
+    pub(super) fn watch_made(
+        &mut self,
+        id: HostId,
+        port: usize,
+        waiting: usize,
+    ) -> Result<(), WorldFailure> {
+        if self.hosts[id.0].device_at(port).waiting() == waiting {
             return Ok(());
         }
         if !self.checks.cover_frame(self.frames) {
@@ -54,13 +59,12 @@ impl World {
         // Skip some checks if the stack ever ran out of range records and merged sent ranges: the
         // stack then counts more bytes as in flight than the ACKs show, and the checkers cannot
         // compute this number.
-        let knows_all =
-            host.stack.sent_ranges_refused() + host.stack.sent_ranges_each_refused() == 0;
-        let frames = host.device.made_since(waiting);
-        let segments: Vec<Option<TcpPacket>> = frames
-            .map(|frame| Packet::parse(self.now, frame).tcp)
-            .collect();
+        let (stack, device) = self.hosts[id.0].stack_and_device(port);
+        let knows_all = stack.sent_ranges_refused() + stack.sent_ranges_each_refused() == 0;
         let now = self.now;
+        let frames = device.made_since(waiting);
+        let segments: Vec<Option<TcpPacket>> =
+            frames.map(|frame| Packet::parse(now, frame).tcp).collect();
         let mut made: Vec<SentPayload> = Vec::new();
         for segment in segments {
             let Some(tcp) = segment else {
@@ -135,7 +139,7 @@ impl World {
 
     /// Returns the capacity of the path that payload from `end` takes. Returns `None` if the path
     /// has no rate, or has jitter or reordering, or if the world (the simulated network) has a rule
-    /// or a changed link. The rates and delays of links between two switches are ignored: they can
+    /// or a changed link, or if a host has two links. The rates and delays of links between two switches are ignored: they can
     /// only make the path slower.
     fn bare_path(&self, end: EndId) -> Option<rate::PathCapacity> {
         if !self.rules.is_empty() || self.links_changed {
@@ -144,6 +148,9 @@ impl World {
         let ends = &self.flows[end.flow.0].ends;
         let [from, to] =
             [end.side, end.side.other()].map(|side: Side| &self.hosts[ends[side.index()].host.0]);
+        if from.second.is_some() || to.second.is_some() {
+            return None; // the flow may use either link
+        }
         let leg = |host: &super::host::Host, away: bool| -> LinkModel {
             let direction = if away {
                 host.direction

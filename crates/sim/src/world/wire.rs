@@ -24,29 +24,31 @@ impl World {
     /// waited for its device and can now continue.
     #[inline]
     pub(super) fn put_on_link(&mut self, id: HostId) -> Result<bool, WorldFailure> {
-        if self.hosts[id.0].device.has_sent() {
-            self.put_all_on_link(id)?;
+        for port in self.hosts[id.0].ports() {
+            if self.hosts[id.0].device_at(port).has_sent() {
+                self.put_all_on_link(id, port)?;
+            }
         }
         Ok(self.hosts[id.0].is_relieved())
     }
 
-    fn put_all_on_link(&mut self, id: HostId) -> Result<(), WorldFailure> {
-        let (link, direction) = (self.hosts[id.0].link, self.hosts[id.0].direction);
+    fn put_all_on_link(&mut self, id: HostId, port: usize) -> Result<(), WorldFailure> {
+        let (link, direction) = self.hosts[id.0].wire_at(port);
         while self.cables[link.0].engine.has_room(direction) {
-            let Some(frame) = self.hosts[id.0].device.next_sent() else {
+            let Some(frame) = self.hosts[id.0].device_at(port).next_sent() else {
                 break;
             };
-            self.leave(id, frame)?;
+            self.leave(id, port, frame)?;
         }
         Ok(())
     }
 
     /// Passes a frame that leaves a host to checkers, rules and link.
-    fn leave(&mut self, id: HostId, frame: Vec<u8>) -> Result<(), WorldFailure> {
+    fn leave(&mut self, id: HostId, port: usize, frame: Vec<u8>) -> Result<(), WorldFailure> {
         self.frames += 1;
         self.watch.frames_without_progress += 1;
         self.hosts[id.0].idle_wakes = 0;
-        let (link, direction) = (self.hosts[id.0].link, self.hosts[id.0].direction);
+        let (link, direction) = self.hosts[id.0].wire_at(port);
         self.record(
             self.hosts[id.0].tap,
             Some(CaptureDirection::Outbound),
@@ -63,10 +65,10 @@ impl World {
         }
         match fate {
             None => self.offer(link, direction, frame),
-            Some(RuleAction::Drop) => self.hosts[id.0].device.recycle(frame),
+            Some(RuleAction::Drop) => self.hosts[id.0].device_at(port).recycle(frame),
             Some(RuleAction::Delay(by)) => self
                 .events
-                .add(self.now + by, WorldEvent::Release(id, frame)),
+                .add(self.now + by, WorldEvent::Release(id, port, frame)),
             Some(RuleAction::Duplicate) => {
                 self.offer(link, direction, frame.clone());
                 self.offer(link, direction, frame);
@@ -97,14 +99,14 @@ impl World {
     }
 
     /// Delivers a frame that arrives over a link to a host.
-    pub(super) fn deliver(&mut self, host: HostId, frame: Vec<u8>) {
+    pub(super) fn deliver(&mut self, host: HostId, port: usize, frame: Vec<u8>) {
         self.record(
             self.hosts[host.0].tap,
             Some(CaptureDirection::Inbound),
             &frame,
         );
         self.hosts[host.0].idle_wakes = 0;
-        if !self.hosts[host.0].device.has_descriptor() {
+        if !self.hosts[host.0].device_at(port).has_descriptor() {
             return;
         }
         if let Some(segment) = Segment::read(&frame)
@@ -116,7 +118,8 @@ impl World {
         }
         let is_intact = !self.damages && self.checks != Checks::Whole;
         let now = self.now;
-        self.hosts[host.0].device.deliver(frame, is_intact, now);
+        let device = self.hosts[host.0].device_at(port);
+        device.deliver(frame, is_intact, now);
     }
 
     /// Counts the segment in `frame`, and passes it to the checkers of its flow. Returns false if
