@@ -123,6 +123,8 @@ struct Round {
     pushes: u32,
     /// Number of segments whose gap to the previous segment was measured.
     segments: u32,
+    /// Number of those segments with at least two times the MSS (super-segments).
+    supers: u32,
     clocked: u32,
     paced: u32,
     /// Number of segments with new payload.
@@ -407,6 +409,11 @@ impl Rounds {
         }
     }
 
+    /// Notes that the segment after the latest gap is a super-segment.
+    pub const fn on_super(&mut self) {
+        self.current.supers += 1;
+    }
+
     fn note_train(&mut self, at: u64, bytes: u64) {
         // Start again: an ACK that ends a recovery covers bytes that arrived long before the ACK.
         if bytes > TRAIN as u64 * self.mss {
@@ -665,6 +672,7 @@ impl Rounds {
             all.paced += round.paced;
             all.pushes += round.pushes;
             all.segments += round.segments;
+            all.supers += round.supers;
             all.computed += round.computed;
             all.acks += round.acks;
             all.peak = all.peak.max(round.peak);
@@ -702,12 +710,15 @@ impl Rounds {
         let is_longer = |base: u64| all.least_rtt > base + base / 8;
         let has_queue = self.base_rtt.is_some_and(is_longer);
         let is_exact = all.computed == 0 && !self.is_blind && !has_queue;
-        (!self.has_no_delay
-            && is_unclocked
-            && is_steady
-            && is_exact
-            && all.pushes * 8 <= all.segments)
-            .then_some((Limit::Nagle.into(), false))
+        if !(is_unclocked && is_steady && is_exact && all.pushes * 8 <= all.segments) {
+            return None;
+        }
+        // Writes that Nagle's algorithm joins fill one segment; a pacer of Linux sends
+        // super-segments.
+        match all.supers * 2 > all.segments {
+            true => Some((Limit::Pacing.into(), false)),
+            false => (!self.has_no_delay).then_some((Limit::Nagle.into(), false)),
+        }
     }
 
     /// Updates the history with a decided round trip.

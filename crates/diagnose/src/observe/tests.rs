@@ -81,6 +81,33 @@ fn late_waits_between_bursts_are_not_those_of_nagles_algorithm() {
     assert_eq!(share_of_nagle(2), 1.0);
 }
 
+/// Linux paces super-segments, and sets PSH on some of them although the write goes on.
+#[test]
+fn super_segments_of_a_pacer_do_not_wait_for_nagles_algorithm() {
+    const LEN: u32 = 2_920;
+    let mut script = Script::new(65_535);
+    for number in 0..200 {
+        let ms = 20 + 5 * i64::from(number);
+        if number >= 5 {
+            script.ack(ms - 3, 1 + (number - 4) * LEN, 65_000);
+        }
+        let pushed = [TcpFlags::ACK, TcpFlags::ACK | TcpFlags::PSH];
+        let segment = Segment {
+            seq: 1 + number * LEN,
+            payload: LEN,
+            ack: 1,
+            window: 65_535,
+            flags: pushed[number as usize % 2],
+            ..Segment::EMPTY
+        };
+        script.at(ms, segment);
+    }
+    let shares = script.finish().shares();
+    // The first round trip has waits that nothing explains.
+    let share = shares.share(SeenLimit::Known(Limit::Nagle));
+    assert!(share < 0.05, "{share}");
+}
+
 /// The round trip of the handshake took 25 ms. Later ones take 20 ms, and the tap missed the first
 /// segment with the TSval 5.
 #[test]

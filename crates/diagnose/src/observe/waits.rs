@@ -548,6 +548,9 @@ impl Waits {
         if self.has_sent && !self.in_train {
             let gap = self.now - self.wait.since;
             self.rounds.on_gap(gap, sent.has_push, self.is_computed);
+            if u64::from(sent.payload) >= 2 * self.mss {
+                self.rounds.on_super();
+            }
         }
     }
 
@@ -700,7 +703,7 @@ impl Waits {
             }
             return Cause::Window;
         }
-        if !self.wait.had_push {
+        if !self.wait.had_push || self.is_continued(sent) {
             // The gap is longer than any that a pacer makes between two segments. Either Nagle's
             // algorithm delayed a partial segment, or the sender waited for a window.
             let is_late = !self.rounds.has_no_delay
@@ -723,6 +726,14 @@ impl Waits {
         } else {
             Cause::Is(Limit::Application, true)
         }
+    }
+
+    /// Returns true if `sent` shows that PSH before the wait was not the end of a write. With
+    /// segmentation offload, Linux sets PSH also where a write waits for room in the send buffer, and
+    /// once for each half of the largest window. A super-segment without PSH continues such a write:
+    /// writes that Nagle's algorithm joins fill one segment only.
+    fn is_continued(&self, sent: &SegmentSent) -> bool {
+        u64::from(sent.payload) >= 2 * self.mss && !sent.has_push
     }
 
     /// Longest time for which a pacer would wait after the latest segment sent.
