@@ -670,7 +670,7 @@ fn endings() -> String {
 fn quick(port: &str) -> String {
     let (capture, filter) = (endings(), format!("port {port}"));
     let all = ["why", &capture, "--quick", "--width", "400", "--filter"];
-    stdout(&fullpipe(&[&all[..], &[&filter]].concat()))
+    stdout(&fullpipe(&[&all[..], &[filter.as_str()]].concat()))
 }
 
 #[test]
