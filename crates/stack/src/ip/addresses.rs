@@ -304,7 +304,7 @@ impl Addresses {
     }
 
     /// Returns true if `src` can be the address of one other host. RFC 1122 §3.2.1.3.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn may_send_to_us(&self, src: IpAddr) -> bool {
         match src {
             _ if self.is_loopback() => true,

@@ -361,7 +361,7 @@ impl Routes {
     /// Returns true if a packet from `src` may arrive by `interface`: `src` can be the address of one
     /// other host. No other host has an address of this host, except an address that is valid on one
     /// link only. RFC 1122 §3.2.1.3.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn may_send_to_us(&self, interface: InterfaceId, src: IpAddr) -> bool {
         let addresses = self.addresses(interface);
         // Most hosts have one interface.

@@ -93,7 +93,7 @@ impl ReceiveQueue {
         pushed
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_whole(
         &mut self,
         (from, to): (SocketAddr, SocketAddr),
