@@ -132,10 +132,11 @@ async fn connect(request: TcpRequest, target: Option<SocketAddr>) -> io::Result<
 
 /// Answers a ping of the tunnel's own end, and refuses others: this example asks no other host.
 async fn tell(request: EchoRequest) -> io::Result<()> {
-    match request.destination().to_string() == "10.10.0.1" {
-        true => request.answer().await,
-        false => Ok(request.refuse(Refusal::Host)),
+    if request.destination().to_string() == "10.10.0.1" {
+        return request.answer().await;
     }
+    request.refuse(Refusal::Host);
+    Ok(())
 }
 
 /// Seals the packets of `pipe` and sends them to the peer; opens what the peer sends, and passes it to
