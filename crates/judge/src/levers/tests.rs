@@ -47,6 +47,7 @@ const NO_LEVERS: &[&str] = &[
     "ip.routes",
     "ip.reassembly_timeout",
     "ip.autoconfiguration",
+    "ip.temporary_addresses",
     "ip.dad_probes",
     "arp.entries",
     "arp.requests",

@@ -473,14 +473,15 @@ impl World {
     }
 
     /// Returns the address of `host` for the flows that are added now. An IPv6 address is also
-    /// added to the host's stack.
+    /// added to the host's stack, unless the host has lost it for a while.
     pub(super) fn address_in_use(&mut self, host: HostId) -> IpAddr {
         if self.second_network {
             return second_address_of(host);
         }
         let address = address_of(host, self.family);
-        if self.family == Family::V6 {
-            self.hosts[host.0].add_v6(address);
+        let host = &mut self.hosts[host.0];
+        if self.family == Family::V6 && host.lost[Family::V6.index()].is_none() {
+            host.add_v6(address);
         }
         address
     }
