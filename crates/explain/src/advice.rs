@@ -33,6 +33,8 @@ const BUFFERS: [&str; 6] = [
     "udp.send_buffer",
     "udp.receive_buffer",
 ];
+/// Largest number of times that a buffer is lowered because its host's system rounds its size up.
+const ROUNDING_STEPS: u32 = 8;
 /// Number of first values that are guessed; later values come from bisection.
 const GUESSES: usize = 3;
 /// Factor by which a guess exceeds the computed need.
@@ -105,7 +107,42 @@ pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<(Gain, Vec<String>), 
     }
     within_pool(search, &mut best.changes);
     lower_caps(&mut best.changes);
+    rounded_within_pool(search, &mut best);
     Ok((best, untried))
+}
+
+/// Lowers each buffer in the changes of `best` whose size the host's system rounds up to more than
+/// the packet memory that the host has after the changes.
+fn rounded_within_pool(search: &Search<'_>, best: &mut Gain) {
+    for step in 0..ROUNDING_STEPS {
+        let settings = settings(search.setup, search, best);
+        let set: Vec<Change> = settings.iter().map(|at| at.change.clone()).collect();
+        let Some(after) = changed(search.setup, &set) else {
+            return;
+        };
+        let mut is_within = true;
+        for change in &mut best.changes {
+            let own = |host: &&HostPlan| is_buffer_of(host, &change.set);
+            let Some(host) = after.hosts.iter().find(own) else {
+                continue;
+            };
+            let knob = &change.set[host.name.len() + 1..];
+            let rounded = host.get(knob).and_then(|size| size.parse::<u64>().ok());
+            let size = change.to.parse::<u64>().ok();
+            let Some((rounded, size)) = rounded.zip(size) else {
+                continue;
+            };
+            // The present size is legal, even if it is larger than the packet memory.
+            if rounded > host.pool_bytes() && rounded > size {
+                is_within = false;
+                let excess = (rounded - host.pool_bytes()) << step;
+                change.to = size.saturating_sub(excess).max(1).to_string();
+            }
+        }
+        if is_within {
+            return;
+        }
+    }
 }
 
 /// Lowers each buffer in `changes` to the packet memory that its host has after the changes, but not

@@ -20,14 +20,15 @@ use crate::{
     advice, bound,
     cause::Cause,
     explanation::{Explanation, PathFault, Predicted, TriedLever},
-    find::{Found, find, refuted},
+    find::{Found, find, is_named_before, is_rival, refuted},
     gone,
     lever::{Change, changed},
     own_words::words_of,
     path, proof,
-    search::{Gain, Search, WORTH},
+    search::{Gain, Search},
     shared_link, shown_by, smaller,
-    twin::{Speed, Twin, TwinFailure},
+    twin::{Twin, TwinFailure, steps},
+    whole::Whole,
     wording,
     work::{ADVISED, Effort, FOUND, Progress, Work},
 };
@@ -101,10 +102,15 @@ pub fn explain_played(
     effort: Effort,
     progress: &Progress<'_>,
 ) -> Result<Explanation, TwinFailure> {
-    if let Some(found) = shared_link::of(setup, played) {
-        return Ok(found);
-    }
     let work = Arc::new(Work::of_row(played.steps, effort, progress));
+    if !gone::is_suspected(setup, played)
+        && let Some(found) = shared_link::of(setup, seed, played, &work)?
+    {
+        return Ok(Explanation {
+            steps: work.done(),
+            ..found
+        });
+    }
     let measured = played.measured.first_flow_mbps(setup.flow());
     let mut part = part(setup, played, work.budget());
     let mut twin = Twin::of(setup, seed, part, Arc::clone(&work))?;
@@ -132,11 +138,6 @@ pub fn explain_played(
     };
     found.steps = done.done();
     Ok(found)
-}
-
-/// Events of one run of the row.
-fn steps(played: &Played) -> f64 {
-    played.steps.max(1) as f64 / f64::from(played.worlds.max(1))
 }
 
 /// Largest share of the transfer that each run can simulate within the budget.
@@ -230,7 +231,11 @@ fn explained(
     part: Part,
     twin: Twin<'_>,
 ) -> Result<Explanation, TwinFailure> {
-    let search = search_of(setup, twin, memory)?;
+    let mut search = search_of(setup, twin, memory)?;
+    if !part.is_whole() {
+        search.goodput_mbps = played.measured.first_flow_mbps(setup.flow());
+    }
+    let search = search;
     let twin = &search.twin;
     twin.work().begin(FOUND);
     if let Some(found) = gone::of(setup, seed, played, twin.work())?
@@ -247,51 +252,98 @@ fn explained(
         let whole = search.full_link(&played.path);
         found.used_up = whole.or(found.used_up);
     }
-    let is_host = |best: &Gain| {
-        let mut places = best.places.iter();
-        places.all(|place| search.levers[*place].kind.is_of_host())
-    };
-    let host = found.best.clone().filter(is_host);
-    if let Some(smaller) = smaller_buffer(&search, played, part)? {
-        match &host {
-            Some(best) if smaller.equals(best) => {
-                found.rival.get_or_insert(smaller);
-            }
-            Some(best) if best.beats(&smaller) => {}
-            _ => return Ok(with_smaller_buffer(setup, played, &search, smaller)),
-        }
-    }
-    let Some(best) = host else {
-        return Ok(without_advice(setup, played, &search, &found));
-    };
-    advised(setup, played, &search, (part, &best, &found))
-}
-
-/// Returns the gain of a smaller buffer, if the path is not full and the earlier runs were only of a
-/// part of the transfer.
-fn smaller_buffer(
-    search: &Search<'_>,
-    played: &Played,
-    part: Part,
-) -> Result<Option<Gain>, TwinFailure> {
+    twin.work().begin(1.0);
+    let whole = Whole::new(&search, played, part);
+    whole.confirm(&mut found)?;
     // A full link carries no more with a smaller buffer.
     let is_full = search.is_path_full() || search.is_path_nearly_full();
-    match is_full || part.is_whole() {
-        true => Ok(None),
-        false => smaller::of(search, played),
+    if !is_full
+        && !part.is_whole()
+        && let Some(smaller) = smaller::of(&search, &whole, played)?
+        && add_smaller_buffer(&search, &whole, &mut found, &smaller)?
+    {
+        return Ok(with_smaller_buffer(
+            setup,
+            played,
+            &search,
+            (smaller, found),
+        ));
     }
+    if !found
+        .best
+        .as_ref()
+        .is_some_and(|best| search.is_of_host(best))
+    {
+        return Ok(without_advice(setup, played, &search, &found));
+    }
+    advised(setup, played, &whole, (part, &found))
 }
 
-/// Returns the explanation with an advice: the smallest settings that keep the gain of `best`, a
-/// lever of the hosts. Without an advice if these settings gain too little.
+/// Adds `smaller`, the gain of the whole transfer with a smaller buffer, to `found`. Returns true if
+/// the smaller buffer is the cause; `found.rival` is then its rival. A cause that is named before
+/// levers of the hosts stays the cause by the same rule as in [`find`]. A lever of another kind does
+/// not, because a setting of a host helps.
+fn add_smaller_buffer(
+    search: &Search<'_>,
+    whole: &Whole<'_>,
+    found: &mut Found,
+    smaller: &Gain,
+) -> Result<bool, TwinFailure> {
+    let best = match found.best.take() {
+        // Gains of a part and of the whole are not comparable.
+        Some(best) if !best.is_whole => {
+            let whole = whole.with(&best.places, &best.changes)?;
+            let rival = found.rival.take().filter(|rival| rival.is_whole);
+            found.rival = rival;
+            whole.filter(Gain::is_worth)
+        }
+        best => best,
+    };
+    let Some(best) = best else {
+        found.rival = None;
+        return Ok(true);
+    };
+    let is_cause = match (
+        search.is_of_host(&best),
+        search.is_named_first(best.places[0]),
+    ) {
+        (true, _) => smaller.beats(&best) && smaller.ratio > best.ratio,
+        (false, true) => !is_named_before(search, &best, smaller),
+        (false, false) => true,
+    };
+    match is_cause {
+        true => found.rival = Some(best).filter(|best| is_rival(search, smaller, best)),
+        false => {
+            if found.rival.is_none() && is_rival(search, &best, smaller) {
+                found.rival = Some(smaller.clone());
+            }
+            found.best = Some(best);
+        }
+    }
+    Ok(is_cause)
+}
+
+/// Returns the explanation with an advice: the smallest settings that keep the gain of the best of
+/// `found`, a lever of the hosts. Without an advice if these settings gain too little.
 fn advised(
     setup: &Setup,
     played: &Played,
-    search: &Search<'_>,
-    (part, best, found): (Part, &Gain, &Found),
+    whole: &Whole<'_>,
+    (part, found): (Part, &Found),
 ) -> Result<Explanation, TwinFailure> {
+    let search = whole.search();
     let twin = &search.twin;
     twin.work().begin(ADVISED);
+    let best = found.best.as_ref().expect("the caller has found a lever");
+    // The search for values runs the part of the transfer, so it needs the gain of this part. The
+    // run is known.
+    let best = match best.is_whole {
+        true => search.gain(&best.places, &best.changes, 1)?,
+        false => Some(best.clone()),
+    };
+    let Some(best) = best else {
+        return Ok(without_advice(setup, played, search, found));
+    };
     let (smallest, untried) = advice::smallest(search, best.clone())?;
     let settings = advice::noted(advice::settings(setup, search, &smallest), &untried);
     let advised: Vec<Change> = settings.iter().map(|at| at.change.clone()).collect();
@@ -307,12 +359,18 @@ fn advised(
         return Ok(without_advice(setup, played, search, found));
     };
     twin.work().begin(1.0);
-    let Some(predicted) = prediction(setup, played, search, part, &advised, (seeds, &gain))? else {
+    let Some(predicted) = prediction(setup, played, whole, &gain)? else {
         return Ok(without_advice(setup, played, search, found));
     };
     let named = best.places.iter().map(|place| search.levers[*place].cause);
     let named: Vec<_> = named.collect();
-    let next = next(setup, search, part, &advised, &named)?;
+    let next = next(
+        setup,
+        search,
+        part,
+        (&advised, predicted.goodput_mbps),
+        &named,
+    )?;
     let mut explanation = without_advice(setup, played, search, found);
     explanation.parts.gives = Some(wording::gives(setup, played, &predicted));
     explanation.advise(settings);
@@ -338,64 +396,40 @@ fn found_within(search: &Search<'_>) -> Result<Found, TwinFailure> {
     Ok(found)
 }
 
-/// Predicts the goodput of the whole transfer with `advised`. `gain` is the result of runs with
-/// `advised` and `seeds` seeds. Returns `None` if a run of the whole transfer gains at most
-/// [`WORTH`].
+/// Predicts the goodput of the whole transfer with the advised changes of `gain`, the result of runs
+/// with these changes. Returns `None` if runs of the whole transfer show that the advice does not
+/// help.
 fn prediction(
     setup: &Setup,
     played: &Played,
-    search: &Search<'_>,
-    part: Part,
-    advised: &[Change],
-    (seeds, gain): (usize, &Gain),
+    whole: &Whole<'_>,
+    gain: &Gain,
 ) -> Result<Option<Predicted>, TwinFailure> {
     let measured = played.measured.first_flow_mbps(setup.flow());
-    Ok(match whole(setup, played, &search.twin, part, advised)? {
-        // Without randomness, compare with the row's own run, which is the run without the advice.
-        Some(whole) if seeds == 1 && whole.mean_mbps() <= measured * (1.0 + WORTH) => None,
-        Some(whole) => Some(predicted(setup, advised, 1.0, &whole)),
+    let base = &whole.search().base;
+    Ok(match whole.of_advice(gain)? {
+        Some(whole) => whole.is_worth().then(|| predicted(setup, 1.0, &whole)),
         None => {
             // Scale the goodput by the error with which the unchanged part predicts the whole,
             // because runs with the same seed share that error. If the unchanged part delivers
             // nothing, predict the goodput of the runs unscaled.
-            let unit = match search.base.mean_mbps_of(played.worlds as usize) {
+            let unit = match base.mean_mbps_of(played.worlds as usize) {
                 0.0 => 1.0,
                 mbps => measured / mbps,
             };
-            Some(predicted(setup, advised, unit, &gain.speed))
+            Some(predicted(setup, unit, gain))
         }
     })
 }
 
-/// Runs the whole transfer with `advised`. Returns `None` if the earlier runs were of the whole
-/// transfer, if the transfer has no fixed number of bytes or did not complete, or if the budget
-/// does not suffice.
-fn whole(
-    setup: &Setup,
-    played: &Played,
-    twin: &Twin<'_>,
-    part: Part,
-    advised: &[Change],
-) -> Result<Option<Speed>, TwinFailure> {
-    let has_end = matches!(setup.flow().stop, Stop::Bytes(_));
-    let work = twin.work();
-    let left = work.budget().saturating_sub(work.done()) as f64;
-    let is_complete = played.measured.outcome == Outcome::Complete;
-    let most = twin.seeds() as f64 * steps(played);
-    if !has_end || !is_complete || part.is_whole() || left < most {
-        return Ok(None);
-    }
-    twin.whole(advised)
-}
-
-/// Searches for the limit of the transfer with the advised changes. Leaves out the levers of the
-/// causes in `named`. Returns the cause and the words that name the limit. Uses few seeds; returns
-/// `None` if the budget is used up.
+/// Searches for the limit of the transfer with the advised changes, whose predicted goodput is
+/// `mbps`. Leaves out the levers of the causes in `named`. Returns the cause and the words that name
+/// the limit. Uses few seeds; returns `None` if the budget is used up.
 fn next(
     setup: &Setup,
     search: &Search<'_>,
     part: Part,
-    advised: &[Change],
+    (advised, mbps): (&[Change], f64),
     named: &[Cause],
 ) -> Result<Option<(Cause, String)>, TwinFailure> {
     let Some(setup) = changed(setup, advised).filter(|_| !search.twin.work().is_done()) else {
@@ -404,6 +438,7 @@ fn next(
     let twin = search.twin.other(&setup, part, NEXT_SEEDS)?;
     let mut search = search_of(&setup, twin, search.memory)?;
     search.without(named);
+    search.goodput_mbps = mbps;
     let found = find(&search, false)?;
     let cause = found.cause(&search);
     Ok(Some((
@@ -413,18 +448,21 @@ fn next(
 }
 
 /// Returns the explanation of a transfer that a smaller buffer makes faster, according to `gain`, a
-/// run of the whole transfer.
+/// run of the whole transfer. `found` has its rival.
 fn with_smaller_buffer(
     setup: &Setup,
     played: &Played,
     search: &Search<'_>,
-    gain: Gain,
+    (gain, found): (Gain, Found),
 ) -> Explanation {
     let settings = advice::settings(setup, search, &gain);
-    let predicted = predicted(setup, &gain.changes, 1.0, &gain.speed);
+    let predicted = predicted(setup, 1.0, &gain);
+    // Omit the earlier runs: they are of a part of the transfer, in which the smaller buffer does not
+    // help.
     let found = Found {
         tried: vec![gain.clone()],
         best: Some(gain),
+        rival: found.rival,
         ..Found::default()
     };
     let mut explanation = without_advice(setup, played, search, &found);
@@ -443,11 +481,17 @@ fn without_advice(
 ) -> Explanation {
     let name = |place: &usize| search.levers[*place].name.clone();
     let best = found.best.as_ref();
-    let tried = found.tried.iter().map(|gain| TriedLever {
+    // The gain that the sentences state has more seeds than the run that selected the lever.
+    let final_gain = |gain: &'_ Gain| {
+        let mut named = found.best.iter().chain(&found.rival).chain(&found.fault);
+        let is_same = |named: &&Gain| named.places == gain.places && named.changes == gain.changes;
+        named.find(is_same).unwrap_or(gain).clone()
+    };
+    let tried = found.tried.iter().map(final_gain).map(|gain| TriedLever {
         lever: name(&gain.places[0]),
-        changes: gain.changes.clone(),
         gain_share: gain.ratio - 1.0,
         error_share: gain.error,
+        changes: gain.changes,
     });
     let parts = VerdictParts {
         because: proof::because(setup, played, search, found),
@@ -467,16 +511,16 @@ fn without_advice(
         shown_by: shown_by::of(setup, played, &levers),
         levers: best.map_or_else(Vec::new, |best| best.places.iter().map(name).collect()),
         kind: found.place().map(|place| search.levers[place].kind),
-        rival: found.rival.as_ref().map(|rival| {
-            let names: Vec<_> = rival.places.iter().map(name).collect();
-            names.join(" + ")
+        rival: found.rival.as_ref().map_or_else(Vec::new, |rival| {
+            let names = rival.places.iter().map(name);
+            names.collect()
         }),
         fault: found.fault.as_ref().map(|fault| {
             let lever = &search.levers[fault.places[0]];
             PathFault {
                 cause: lever.cause,
                 words: wording::cause_with_place(setup, lever),
-                is_most: best.is_some_and(|best| fault.saves_of(best) > 1.0),
+                is_most: best.is_some() && found.fault_saves > 1.0,
             }
         }),
         tried: tried.collect(),
@@ -495,11 +539,12 @@ fn cause(played: &Played, search: &Search<'_>, found: &Found) -> Cause {
     }
 }
 
-/// Returns the predicted goodput with the advice: the goodput of the runs `after`, multiplied by
+/// Returns the predicted goodput with the advice: the goodput of the runs of `gain`, multiplied by
 /// `unit`, the ratio of the whole transfer's goodput to the goodput of its part. The prediction
 /// does not exceed what the links carry.
-fn predicted(setup: &Setup, advised: &[Change], unit: f64, after: &Speed) -> Predicted {
-    let setup_after = changed(setup, advised);
+fn predicted(setup: &Setup, unit: f64, gain: &Gain) -> Predicted {
+    let setup_after = changed(setup, &gain.changes);
+    let after = &gain.speed;
     let most = most_mbps(setup_after.as_ref().unwrap_or(setup));
     let scaled = after.mbps.iter().map(|mbps| (mbps * unit).min(most));
     let [low, high] = [f64::min, f64::max]
@@ -508,6 +553,10 @@ fn predicted(setup: &Setup, advised: &[Change], unit: f64, after: &Speed) -> Pre
     let flow = setup.flow();
     Predicted {
         goodput_mbps,
+        unchanged_mbps: match gain.ratio.is_finite() && gain.ratio > 0.0 {
+            true => after.mean_mbps() * unit / gain.ratio,
+            false => 0.0,
+        },
         elapsed_s: match flow.stop {
             Stop::Bytes(bytes) => (bytes * u64::from(flow.count)) as f64 * 8.0 / 1e6 / goodput_mbps,
             Stop::After(length) => length.as_secs_f64(),

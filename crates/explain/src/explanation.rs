@@ -29,11 +29,11 @@ pub struct Explanation {
     /// The part of the transfer that the first of `levers` changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<LeverKind>,
-    /// A lever of another cause whose result is within 5 % of the best lever's result; the names of
-    /// several that help together are joined by ` + `. If the best lever is a slow reader, an event
-    /// of the path or a pause of the application: the best lever of the hosts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rival: Option<String>,
+    /// A lever of another cause whose result is within 5 % of the best lever's result, or several
+    /// that help together. If the best lever is a slow reader, an event of the path or a pause of
+    /// the application: the best lever of the hosts, or several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rival: Vec<String>,
     /// The impairment of the path that costs most time, if it costs at least a quarter of the time
     /// that the hosts' best lever saves.
     #[serde(skip)]
@@ -103,6 +103,8 @@ pub struct PathFault {
 pub struct Predicted {
     /// Goodput of the first flow in Mbit/s: the mean over the seeds.
     pub goodput_mbps: f64,
+    /// Goodput without the advice, with the seeds of the prediction.
+    pub unchanged_mbps: f64,
     /// Duration of the transfer in seconds, at `goodput_mbps`.
     pub elapsed_s: f64,
     /// The lowest goodput of the seeds.
@@ -132,7 +134,7 @@ impl Explanation {
             limit_words: limit.words,
             levers: Vec::new(),
             kind: None,
-            rival: None,
+            rival: Vec::new(),
             fault: None,
             parts,
             knob: None,
@@ -219,9 +221,10 @@ impl Explanation {
 
 impl Predicted {
     /// Creates a prediction whose runs do not differ between seeds.
-    pub(crate) const fn certain(goodput_mbps: f64, elapsed_s: f64) -> Self {
+    pub(crate) const fn certain(goodput_mbps: f64, unchanged_mbps: f64, elapsed_s: f64) -> Self {
         Self {
             goodput_mbps,
+            unchanged_mbps,
             elapsed_s,
             low_mbps: goodput_mbps,
             high_mbps: goodput_mbps,

@@ -32,6 +32,9 @@ pub struct Found {
     /// The impairment of the path that costs most time, if that time is at least [`FAULT`] of the
     /// time that the best lever of the hosts saves.
     pub fault: Option<Gain>,
+    /// Time that the removal of `fault` saves, as a multiple of the time that the best lever of the
+    /// hosts saves, in runs of the same part of the transfer.
+    pub fault_saves: f64,
     /// Index of the lever for the rate of a full link, or for the rate of an application if at
     /// least 99 % of its datagrams arrive. Set only if no lever helps.
     pub used_up: Option<usize>,
@@ -113,11 +116,13 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
         search
             .full_link(&search.base.first.path)
             .or_else(|| search.offered_rate())
+            .or_else(|| search.nearly_full_link())
     };
     Ok(Found {
         used_up: best.is_none().then(used_up).flatten(),
         unproven: unproven.filter(|_| best.is_none()),
-        fault,
+        fault_saves: fault.as_ref().map_or(0.0, |(_, saves)| *saves),
+        fault: fault.map(|(fault, _)| fault),
         best,
         rival,
         tried,
@@ -136,13 +141,23 @@ fn first_named(
     tried.extend(readers);
     // If a larger buffer and a faster reader save the same time, the reader is named: the buffer
     // would only hide the slow reader.
-    if let Some(reader) = reader.filter(|reader| reader.saves_as_much_time(host)) {
+    if let Some(reader) = reader.filter(|reader| is_named_before(search, reader, host)) {
         return Ok(Some(reader));
     }
     let events = search.singles(&search.of_events())?;
     let event = Gain::first_worth(&events).cloned();
     tried.extend(events);
-    Ok(event.filter(|event| event.is_clearly_better_than(host)))
+    Ok(event.filter(|event| is_named_before(search, event, host)))
+}
+
+/// Returns true if `first`, a faster reader or the removal of an event or a pause, is named before
+/// `host`, a lever of the hosts. A reader only has to save about as much time, because a larger
+/// buffer would hide the slow reader.
+pub fn is_named_before(search: &Search<'_>, first: &Gain, host: &Gain) -> bool {
+    match search.levers[first.places[0]].cause {
+        Cause::SLOW_READER => first.saves_as_much_time(host),
+        _ => first.is_clearly_better_than(host),
+    }
 }
 
 /// Finds the lever that helps most on a full path; `None` if the path is not full or no lever
@@ -176,22 +191,19 @@ fn with_rival(
     let Some(best) = best else {
         return (None, None);
     };
-    let cause = |place: &usize| search.levers[*place].cause;
-    let is_host = |gain: &Gain| search.levers[gain.places[0]].kind.is_of_host();
-    // Additional connections evade a limit, so a pause that causes the limit is named first.
-    let is_evasion = cause(&best.places[0]) == Cause::CONNECTIONS;
-    let is_pause = |gain: &&Gain| gain.is_worth() && search.is_pause(gain.places[0]);
+    // Additional connections evade a limit, so a pause that causes the limit is named first. A pause
+    // that costs far less time is not the limit.
+    let is_evasion = search.levers[best.places[0]].cause == Cause::CONNECTIONS;
+    let is_pause = |gain: &&Gain| {
+        let is_pause = gain.is_worth() && search.is_pause(gain.places[0]);
+        is_pause && (gain.beats(&best) || gain.saves_about_as_much_as(&best))
+    };
     if let Some(pause) = tried.iter().find(is_pause).filter(|_| is_evasion) {
         return (Some(pause.clone()), Some(best));
     }
-    let is_other = |other: &Gain| {
-        let mut causes = other.places.iter().map(cause);
-        let is_new = causes.all(|own| best.places.iter().all(|place| cause(place) != own));
-        let is_same_side = is_host(other) == is_host(&best);
-        is_same_side && is_new && other.is_worth() && other.equals(&best)
-    };
-    let rival = tried.iter().find(|other| is_other(other)).cloned();
-    let rival = rival.or_else(|| equal.filter(is_other));
+    let is_other = |other: &&Gain| is_rival(search, &best, other);
+    let rival = tried.iter().find(is_other).cloned();
+    let rival = rival.or_else(|| equal.filter(|equal| is_rival(search, &best, equal)));
     match rival {
         // The same holds for a limit that costs about as much.
         Some(rival) if is_evasion => (Some(rival), Some(best)),
@@ -199,15 +211,26 @@ fn with_rival(
     }
 }
 
+/// Returns true if `other` is a rival of `best`: levers of other causes, of the same side (hosts, or
+/// everything else), that help about as much.
+pub fn is_rival(search: &Search<'_>, best: &Gain, other: &Gain) -> bool {
+    let cause = |place: &usize| search.levers[*place].cause;
+    let is_host = |gain: &Gain| search.levers[gain.places[0]].kind.is_of_host();
+    let mut causes = other.places.iter().map(cause);
+    let is_new = causes.all(|own| best.places.iter().all(|place| cause(place) != own));
+    let is_same_side = is_host(other) == is_host(best);
+    is_same_side && is_new && other.is_worth() && other.equals(best)
+}
+
 /// Returns the impairment of the path that costs most, if it costs at least [`FAULT`] of the time
-/// that `best`, a lever of the hosts, saves.
-fn worse_fault(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailure> {
+/// that `best`, a lever of the hosts, saves. The second value is this share.
+fn worse_fault(search: &Search<'_>, best: &Gain) -> Result<Option<(Gain, f64)>, TwinFailure> {
     if !search.levers[best.places[0]].kind.is_of_host() {
         return Ok(None);
     }
     let faults = search.singles(&search.faults())?;
-    let worst = Gain::first_worth(&faults).filter(|fault| fault.saves_of(best) >= FAULT);
-    Ok(worst.cloned())
+    let worst = Gain::first_worth(&faults).map(|fault| (fault.clone(), fault.saves_of(best)));
+    Ok(worst.filter(|(_, saves)| *saves >= FAULT))
 }
 
 /// Returns the indices of the resources for which a run shows that more of them does not help.

@@ -48,11 +48,7 @@ pub fn of(
     if let Some(found) = stopped(setup, played) {
         return Ok(Some(found));
     }
-    let Some(silence) = played
-        .silence
-        .as_ref()
-        .filter(|silence| is_longest(silence))
-    else {
+    let Some(silence) = longest(played) else {
         return Ok(None);
     };
     let host = &setup.hosts[silence.host];
@@ -84,6 +80,7 @@ pub fn of(
     }
     found.predicted = Some(Predicted::certain(
         after.measured.goodput_mbps,
+        played.measured.goodput_mbps,
         after.measured.elapsed_s,
     ));
     found.parts.gives = Some(gives);
@@ -147,6 +144,17 @@ fn play(setup: &Setup, seed: u64, change: &Change, work: &Work<'_>) -> Result<Pl
         failure,
     })?;
     played.ok_or(TwinFailure::Interrupted)
+}
+
+/// Returns true if silent peers may be the cause of `played`, a run of `setup`.
+pub fn is_suspected(setup: &Setup, played: &Played) -> bool {
+    stopped(setup, played).is_some() || longest(played).is_some()
+}
+
+/// Returns the silence of `played` if it is the cause.
+fn longest(played: &Played) -> Option<&Silence> {
+    let silence = played.silence.as_ref();
+    silence.filter(|silence| is_longest(silence))
 }
 
 /// Returns true if silence is the cause. The silence must take at least half of all connections'

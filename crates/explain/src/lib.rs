@@ -55,6 +55,7 @@ mod shared_link;
 mod shown_by;
 mod smaller;
 mod twin;
+mod whole;
 mod wording;
 mod work;
 

@@ -6,7 +6,7 @@
 use fullpipe_scenario::{
     Outcome, Played, Setup, Shares,
     experiment::{HostPlan, RELIEFS, Stop, with_bytes},
-    path_account::{LossPlace, PathLoss},
+    path_account::{LinkAccount, LossPlace, PathLoss},
     units::{counted, seconds_text, three_digits},
 };
 use fullpipe_sim::link::Direction;
@@ -30,6 +30,20 @@ const MOST_TOLD: usize = 3;
 /// Gains from this ratio on are printed as a ratio, smaller gains in percent.
 const MANY: f64 = 10.0;
 
+/// A full link of the first flow's path that other flows use, too.
+pub struct SharedLink {
+    /// Index of the link.
+    pub link: usize,
+    /// Direction of the first flow's payload.
+    pub way: Direction,
+    /// Indices of the other flows.
+    pub others: Vec<usize>,
+    /// Share of the other flows in the payload of all flows of the link.
+    pub share: f64,
+    /// Gain of the first flow without the other flows, as a share of its goodput.
+    pub gain: f64,
+}
+
 /// Returns the sentences that prove the limit.
 pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) -> Vec<String> {
     let mut told: Vec<String> = account(setup, played).into_iter().collect();
@@ -50,42 +64,64 @@ pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Foun
     told
 }
 
-/// Says that a smaller buffer is faster because the queue of the path is short, if this is the
-/// cause.
+/// Says that a smaller buffer is faster because the queue of the path is short, if the run with the
+/// smaller buffer lost a smaller share of the frames in that queue.
 fn less_is_more(
     setup: &Setup,
     played: &Played,
     search: &Search<'_>,
     found: &Found,
 ) -> Option<String> {
-    let named = found.best.iter().chain(&found.rival);
-    let mut places = named.flat_map(|gain| &gain.places);
-    let is_smaller = places.any(|place| is_smaller_buffer(&search.levers[*place]));
-    (is_smaller && overflows(setup, played) > 0).then(|| {
+    let is_smaller = |gain: &&Gain| {
+        let mut places = gain.places.iter();
+        places.any(|place| is_smaller_buffer(&search.levers[*place]))
+    };
+    let mut named = found.best.iter().chain(&found.rival);
+    let gain = named.find(is_smaller)?;
+    let before = if gain.is_whole {
+        played
+    } else {
+        &search.base.first
+    };
+    let [before, after] = [before, &gain.speed.first].map(|run| overflows(setup, run));
+    (after < before).then(|| {
         "Less is more: with a smaller buffer, the sender overflows the short queue of the path less \
          often."
             .to_string()
     })
 }
 
-/// Returns the sentences that prove that other flows on a full link are the limit. `full` is the
-/// link and the direction of the payload.
-pub fn of_shared_link(setup: &Setup, played: &Played, full: (usize, Direction)) -> Vec<String> {
-    let share = percent(played.path.links[full.0].direction(full.1).full_share());
+/// Returns the sentences that prove that other flows on a full link are the limit.
+pub fn of_shared_link(setup: &Setup, played: &Played, shared: &SharedLink) -> Vec<String> {
+    let link = &played.path.links[shared.link];
+    let busy = match link.shared {
+        true => busy_medium(link, &percent(link.busy_share())),
+        false => {
+            let share = percent(link.direction(shared.way).full_share());
+            busy_direction(setup, (shared.link, shared.way), &share)
+        }
+    };
     let flow = &setup.flow().name;
-    let first = played.measured.flows.first();
-    let carried = first.map(|first| {
-        format!(
-            "Flow `{flow}` carried {} of the payload of all {} flows.",
-            percent(first.payload_share),
-            setup.flows.len()
-        )
-    });
+    let others = shared.others.iter().map(|number| &setup.flows[*number]);
+    let without = match shared.others.len() {
+        count if count > MOST_TOLD => format!("the {count} other flows of the link"),
+        _ => {
+            let names: Vec<_> = others
+                .map(|other| format!("flow `{}`", other.name))
+                .collect();
+            let names: Vec<_> = names.iter().map(String::as_str).collect();
+            listed(&names)
+        }
+    };
+    let ratio = 1.0 + shared.gain;
+    let gain = match ratio >= MANY {
+        true => format!("is {} times as high", three_digits(ratio)),
+        false => format!("rises by {}", percent(shared.gain)),
+    };
+    let alone = format!("Without {without}, the simulated goodput of flow `{flow}` {gain}.");
     let told = account(setup, played).into_iter();
     let told = told.chain(losses(setup, played, None));
-    told.chain([busy_direction(setup, full, &share)])
-        .chain(carried)
-        .collect()
+    told.chain([busy, alone]).collect()
 }
 
 /// Lists the limits for which the sender waited longest, at most [`MOST_TOLD`].
@@ -215,16 +251,21 @@ fn busy(setup: &Setup, played: &Played) -> String {
     let account = &played.path.links[played.busiest];
     let share = percent(played.measured.link_busy_share);
     if account.shared {
-        return format!(
-            "Link `{}`, whose two directions share the medium, was busy {share} of the time.",
-            account.link
-        );
+        return busy_medium(account, &share);
     }
     let way = match account.back.busy > account.forward.busy {
         true => Direction::Back,
         false => Direction::Forward,
     };
     busy_direction(setup, (played.busiest, way), &share)
+}
+
+/// States the busy share of a link whose directions share the medium.
+fn busy_medium(link: &LinkAccount, share: &str) -> String {
+    format!(
+        "Link `{}`, whose two directions share the medium, was busy {share} of the time.",
+        link.link
+    )
 }
 
 /// States the busy share of one direction of a link.

@@ -34,6 +34,9 @@ pub const KEPT: f64 = 0.98;
 const ALONE: f64 = 0.87;
 /// Two causes are both named if the removal of each gives the same speed within this share.
 const EQUAL: f64 = 0.05;
+/// Two changes save about as much time if each saves at least this share of the time that the other
+/// saves.
+const AS_MUCH: f64 = 0.75;
 /// Headers of a segment with timestamps, in bytes.
 const USUAL_OVERHEAD: u64 = 52;
 /// A path is nearly full if the goodput is at least this share of the payload that its slowest link
@@ -73,6 +76,8 @@ pub struct Gain {
     pub is_complete: bool,
     /// True if datagrams were lost, and the change at least halves their share.
     pub saves: bool,
+    /// True if the runs were of the whole transfer although the search runs only a part of it.
+    pub is_whole: bool,
 }
 
 impl Gain {
@@ -140,6 +145,12 @@ impl Gain {
         self.saves_of(other) >= 1.0 - EQUAL
     }
 
+    /// Returns true if this change saves about as much time as `other`: neither saves less than
+    /// [`AS_MUCH`] of what the other saves.
+    pub fn saves_about_as_much_as(&self, other: &Self) -> bool {
+        (AS_MUCH..=1.0 / AS_MUCH).contains(&self.saves_of(other))
+    }
+
     /// Returns true if this change gives a higher speed than `other`, and the two speeds are not
     /// about equal.
     pub fn is_clearly_better_than(&self, other: &Self) -> bool {
@@ -164,6 +175,9 @@ pub struct Search<'a> {
     pub levers: Vec<Lever>,
     /// Largest packet memory that a lever may give a host, in bytes; `None` without a bound.
     pub memory: Option<u64>,
+    /// Goodput of the whole unchanged transfer in Mbit/s, as measured or predicted. Runs of a part
+    /// extrapolate it with an error.
+    pub goodput_mbps: f64,
     /// Clues (signs that suggest levers) in the run of the unchanged row.
     pub clues: Clues,
 }
@@ -184,6 +198,7 @@ impl<'a> Search<'a> {
             levers: levers::all(setup, ample),
             clues: base.clues.clone(),
             memory,
+            goodput_mbps: base.mean_mbps(),
             twin,
             base,
         })
@@ -244,23 +259,8 @@ impl<'a> Search<'a> {
         Ok(self.gain_over(base, (places, changes), speed))
     }
 
-    /// Returns the gain of the whole transfer with `changes`, those of the lever at `place`, over
-    /// `played`, the whole transfer without changes.
-    pub fn gain_of_whole(
-        &self,
-        played: &Played,
-        (place, changes): (usize, &[Change]),
-        speed: Speed,
-    ) -> Gain {
-        let measured = played.measured.first_flow_mbps(self.setup.flow());
-        Gain {
-            ratio: speed.mean_mbps() / measured,
-            ..self.gain_over(&self.base, (&[place], changes), speed)
-        }
-    }
-
     /// Returns the gain of a run with `changes` over `base`, which ran with the same seeds.
-    fn gain_over(
+    pub fn gain_over(
         &self,
         base: &Speed,
         (places, changes): (&[usize], &[Change]),
@@ -270,6 +270,7 @@ impl<'a> Search<'a> {
         let still = speed.first.measured.lost_share.unwrap_or_default();
         Gain {
             saves: lost > LOST && still <= lost / 2.0,
+            is_whole: false,
             places: places.to_vec(),
             changes: changes.to_vec(),
             ratio: speed.over(base),
@@ -480,7 +481,26 @@ impl<'a> Search<'a> {
         is_alone
             && OPTIONS <= mtu as f64 * WORTH
             && self.base.is_complete()
-            && self.base.mean_mbps() >= most_mbps * NEARLY_FULL
+            && self.goodput_mbps >= most_mbps * NEARLY_FULL
+    }
+
+    /// Index of the lever for the rate of the busiest link, in the direction of the payload, if the
+    /// path is nearly full.
+    pub fn nearly_full_link(&self) -> Option<usize> {
+        let busy = |place: &usize| {
+            let Place::Link(number, way) = self.levers[*place].place else {
+                return 0.0;
+            };
+            let link = &self.base.first.path.links[number];
+            match way.filter(|_| !link.shared) {
+                Some(way) => link.direction(way).full_share(),
+                None => link.busy_share(),
+            }
+        };
+        let rates = self.rates().into_iter();
+        rates
+            .filter(|_| self.is_path_nearly_full())
+            .max_by(|one, other| busy(one).total_cmp(&busy(other)))
     }
 
     /// Indices of the levers for the rates of the links, in the direction of the payload.
@@ -618,6 +638,18 @@ impl<'a> Search<'a> {
         let mut all = self.suggested(&self.clues, |kind| !kind.is_of_host());
         all.retain(|place| self.is_pause(*place) || is_event(&self.levers[*place]));
         all
+    }
+
+    /// Returns true if the lever at `place` is named before levers of the hosts that help: it makes
+    /// a slow reader faster, or removes an event of the path or a pause of the application.
+    pub fn is_named_first(&self, place: usize) -> bool {
+        self.of_slow_reader().contains(&place) || self.of_events().contains(&place)
+    }
+
+    /// Returns true if all levers of `gain` are levers of the hosts.
+    pub fn is_of_host(&self, gain: &Gain) -> bool {
+        let mut places = gain.places.iter();
+        places.all(|place| self.levers[*place].kind.is_of_host())
     }
 
     /// Returns true if the lever at `place` removes a pause of the sending application.

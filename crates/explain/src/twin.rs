@@ -102,6 +102,16 @@ impl Speed {
         }
     }
 
+    /// Returns this speed with the result of one run in place of all results.
+    pub fn with_result(&self, mbps: f64, is_complete: bool) -> Self {
+        Self {
+            mbps: vec![mbps],
+            complete: vec![is_complete],
+            looks: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// Adds the results of further seeds.
     fn append(&mut self, run: &Self) {
         self.clues.add(&run.clues);
@@ -350,14 +360,10 @@ impl<'a> Twin<'a> {
         Ok(base.expect("the row itself is valid"))
     }
 
-    /// Returns the speed of whole transfers with `changes`, over as many seeds as
-    /// [`certain`](Self::certain) takes; `None` if the settings are refused or a transfer does not
-    /// complete.
-    ///
-    /// # Errors
-    /// Returns a violation that a checker of the simulator found.
-    pub fn whole(&self, changes: &[Change]) -> Result<Option<Speed>, TwinFailure> {
-        let twin = Twin {
+    /// Returns the twin that runs the whole transfer. It has the seeds of this twin, and shares all
+    /// results and the budget with it. Its unchanged row has not run.
+    pub fn of_whole(&self) -> Self {
+        Twin {
             setup: self.setup,
             seed: self.seed,
             part: Part::WHOLE,
@@ -367,8 +373,13 @@ impl<'a> Twin<'a> {
             known: Arc::clone(&self.known),
             runs: Arc::clone(&self.runs),
             work: Arc::clone(&self.work),
-        };
-        Ok(twin.certain(changes)?.filter(Speed::is_complete))
+        }
+    }
+
+    /// Returns true if `changes` have run with `seeds` seeds.
+    pub fn has(&self, changes: &[Change], seeds: usize) -> bool {
+        let known = changed(self.setup, changes).and_then(|setup| self.known(&setup));
+        known.is_some_and(|speed| speed.mbps.len() >= seeds)
     }
 
     /// Returns the speed with `changes`, over `seeds` seeds, or fewer if more would not change the
@@ -545,6 +556,11 @@ impl<'a> Twin<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// Events of one run of the row whose own runs are `played`.
+pub fn steps(played: &Played) -> f64 {
+    played.steps.max(1) as f64 / f64::from(played.worlds.max(1))
 }
 
 /// Returns `setup` with shorter tables of connections, because filling a table of thousands of

@@ -22,10 +22,6 @@ use crate::{
     work::Effort,
 };
 
-/// Two causes limit a transfer about equally if the lever of one saves at least this share of the
-/// time that the lever of the other saves.
-const AS_MUCH: f64 = 0.75;
-
 /// Returns the words that follow "limited by": the limit and its value. If the words state a
 /// goodput, it is the goodput of `played`, a run of the transfer or of a part of it.
 pub fn limited_by(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) -> String {
@@ -40,12 +36,12 @@ pub fn limited_by(setup: &Setup, played: &Played, search: &Search<'_>, found: &F
     };
     let mut text = cause_of(setup, search, best);
     if let Some(rival) = &found.rival {
-        text += &Comparison::of(rival, best).words(&cause_of(setup, search, rival));
+        text += &compared(rival, best, &cause_of(setup, search, rival));
     }
     if let Some(fault) = &found.fault {
         let other = &search.levers[fault.places[0]];
         let cause = cause_with_place(setup, other);
-        text += &match fault.saves_of(best) > 1.0 {
+        text += &match found.fault_saves > 1.0 {
             true => format!(". The transfer loses even more time on the path: {cause}"),
             false => format!(". The transfer also loses time on the path: {cause}"),
         };
@@ -84,32 +80,17 @@ fn cause_of(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     format!("{} together", listed(&each))
 }
 
-/// Compares the levers of two causes.
-struct Comparison {
-    /// True if both give the same goodput.
-    is_equal: bool,
-    /// Time that the second lever saves, as a multiple of the time that the first saves.
-    share: f64,
-}
-
-impl Comparison {
-    fn of(second: &Gain, first: &Gain) -> Self {
-        Self {
-            is_equal: second.equals(first),
-            share: second.saves_of(first),
+/// Returns the words for `cause`, the cause of the lever `second`, beside that of the lever `first`.
+/// Two small gains may differ by a factor although the goodputs are about equal, so both the
+/// goodputs and the gains must be about equal for "equally".
+fn compared(second: &Gain, first: &Gain, cause: &str) -> String {
+    let is_as_much = second.saves_about_as_much_as(first) || (second.saves && first.saves);
+    match (second.equals(first), is_as_much) {
+        (true, true) => format!(". The transfer is limited equally by {cause}"),
+        (false, true) => {
+            format!(". The transfer loses about as much time to a second cause, {cause}")
         }
-    }
-
-    /// Returns the words for `cause`, the cause of the second lever.
-    fn words(&self, cause: &str) -> String {
-        let is_as_much = (AS_MUCH..=1.0 / AS_MUCH).contains(&self.share);
-        match (self.is_equal, is_as_much) {
-            (true, _) => format!(". The transfer is limited equally by {cause}"),
-            (false, true) => {
-                format!(". The transfer loses about as much time to a second cause, {cause}")
-            }
-            (false, false) => format!(". The transfer is also limited by {cause}"),
-        }
+        (_, false) => format!(". The transfer is also limited by {cause}"),
     }
 }
 
@@ -313,12 +294,14 @@ pub fn untold(search: &Search<'_>, part_mbps: f64, whole_mbps: f64) -> String {
     )
 }
 
-/// States the predicted result beside the measured one.
+/// States the predicted result beside the measured one. If results depend on the seed, states the
+/// unchanged result with the seeds of the prediction, because the row has other seeds.
 pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
     let measured = &played.measured;
     let goodput = measured.first_flow_mbps(setup.flow());
     let rate = |mbps: f64| rate_text(mbps * 1e6);
     let is_complete = measured.outcome == Outcome::Complete;
+    let is_by_chance = predicted.low_mbps < predicted.high_mbps && predicted.unchanged_mbps > 0.0;
     let by_time = match setup.flow().stop {
         Stop::Bytes(bytes) if setup.flows.len() == 1 && is_complete => {
             let all = (bytes * u64::from(setup.flow().count)) as f64 * 8.0 / 1e6;
@@ -334,7 +317,9 @@ pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
         Some(_) if measured.is_cut_off(setup.flow()) => {
             format!("more than {}", seconds_text(measured.elapsed_s))
         }
+        Some(time) if is_by_chance => seconds_text(time(predicted.unchanged_mbps)),
         Some(_) => seconds_text(measured.elapsed_s),
+        None if is_by_chance => rate(predicted.unchanged_mbps),
         None => rate(goodput),
     };
     let mut ends = [predicted.low_mbps, predicted.high_mbps];

@@ -67,6 +67,8 @@ const ROWS: &[(&str, &[&str])] = &[
 
 /// Family for worlds (random transfers) in which no lever helps.
 pub const NOTHING: &str = "nothing";
+/// Family of an answer that names the other flows on a full link.
+pub const OTHERS: &str = "other flows";
 /// Family of levers that help only in combination.
 pub const SEVERAL: &str = "several";
 /// Family of the best levers if the engine lacks one of them, and its other levers have clearly less

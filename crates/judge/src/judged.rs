@@ -9,7 +9,7 @@ use fullpipe_explain::{Cause, Change, LeverKind};
 use fullpipe_scenario::Setup;
 
 use crate::{
-    family::{NOTHING, SEVERAL, UNKNOWN, family},
+    family::{NOTHING, OTHERS, SEVERAL, UNKNOWN, family},
     runs::{CONFIRMING, FOLLOWING, Failure, Gain, LEAST, MEASURING, Runs},
     truth::{Best, RIGHT, Truth},
     world::World,
@@ -29,8 +29,11 @@ const EXACT: f64 = 0.005;
 pub struct Answer {
     /// Levers named as the cause: one, or several that help only together.
     pub levers: Vec<String>,
-    /// A lever of another cause that the explanation calls equally good.
-    pub rival: Option<String>,
+    /// A lever of another cause that the explanation calls equally good, or several that help
+    /// together.
+    pub rival: Vec<String>,
+    /// True if the explanation names the other flows on a full link, and no lever.
+    pub names_others: bool,
     /// Advised settings.
     pub advice: Vec<Change>,
     /// Predicted goodput with the advised settings, in Mbit/s.
@@ -130,7 +133,10 @@ pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, F
         verdict: verdict(&best, &answer, named),
         best,
         named_gain: named.share,
-        named_family: named_family(truth, &answer.levers),
+        named_family: match answer.names_others {
+            true => OTHERS.into(),
+            false => named_family(truth, &answer.levers),
+        },
         false_refutations: false_refutations(truth, &answer.refuted)?,
         advice,
         runs: truth.runs.count(),
@@ -138,13 +144,16 @@ pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, F
     })
 }
 
-/// The larger of two gains: of the named levers, and of the rival (a lever of another cause that
-/// helps nearly as much); 0 if the answer names nothing. Names that hide the remedy
-/// ([`hides_the_remedy`]) have no gain.
+/// The larger of two gains: of the named levers, and of the rival (levers of another cause that help
+/// nearly as much); 0 if the answer names nothing. Names that hide the remedy
+/// ([`hides_the_remedy`]) have no gain. If the answer names the other flows, the gain of a run
+/// without them.
 fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
-    let rival: Vec<String> = answer.rival.iter().cloned().collect();
+    if answer.names_others {
+        return Ok(truth.runs.gain_alone()?.unwrap_or(Gain::NONE));
+    }
     let mut most = Gain::NONE;
-    for names in [&answer.levers, &rival] {
+    for names in [&answer.levers, &answer.rival] {
         if names.is_empty() || hides_the_remedy(truth, names) {
             continue;
         }
@@ -197,9 +206,10 @@ fn hides_the_remedy(truth: &Truth, names: &[String]) -> bool {
 }
 
 fn verdict(best: &Best, answer: &Answer, named: Gain) -> Verdict {
+    let is_silent = answer.levers.is_empty() && !answer.names_others;
     if best.levers.is_empty() {
         // No lever helps by 2 %. A named lever is still right if it gains at least 1 %.
-        return match answer.levers.is_empty() || named.share >= LEAST / 2.0 {
+        return match is_silent || named.share >= LEAST / 2.0 {
             true => Verdict::Right,
             false => Verdict::Missed,
         };
@@ -209,7 +219,7 @@ fn verdict(best: &Best, answer: &Answer, named: Gain) -> Verdict {
     let is_right = named.share >= RIGHT * best.gain || is_equal;
     let is_wrong = named.share < WRONG * best.gain || (named.share < LEAST && best.gain > CLEAR);
     match (is_right, is_wrong) {
-        (true, _) if !answer.levers.is_empty() => Verdict::Right,
+        (true, _) if !is_silent => Verdict::Right,
         (_, true) => Verdict::Wrong,
         _ => Verdict::Missed,
     }

@@ -233,6 +233,27 @@ impl Runs {
         }
     }
 
+    /// The gain of the first flow without the other flows, with the seeds for measuring. Returns
+    /// `None` if there is only one flow, or if more runs end without all bytes than with the other
+    /// flows.
+    ///
+    /// # Errors
+    /// Fails if a checker of the simulator found a violation.
+    pub fn gain_alone(&self) -> Result<Option<Gain>, Failure> {
+        if self.setup.flows.len() == 1 {
+            return Ok(None);
+        }
+        let mut setup = self.setup.clone();
+        setup.flows.truncate(1);
+        let alone = Self::of(setup, self.number)?;
+        let seeds = MEASURING.start..MEASURING.start + FIRST;
+        let [runs, base] = [&alone, self].map(|runs| runs.runs(&[], seeds.clone()));
+        let [runs, base] = [runs?, base?].map(|runs| runs.expect("the world itself is valid"));
+        let complete = |runs: &[Run]| runs.iter().filter(|run| run.is_complete).count();
+        let is_worse = complete(&runs) < complete(&base);
+        Ok((!is_worse).then(|| gain_over(&runs, &base)))
+    }
+
     /// Mean goodput in Mbit/s with `changes`, over the first few of `seeds`. Seeds are added until
     /// the standard error is at most 1 % of the mean. Returns `None` if the settings are refused.
     /// The second value is false if some run ended without all bytes.

@@ -7,7 +7,10 @@ use std::{collections::BTreeMap, fmt};
 
 use comfy_table::{Cell, CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
 
-use crate::judged::{Judged, Verdict, engine_seed};
+use crate::{
+    family::OTHERS,
+    judged::{Judged, Verdict, engine_seed},
+};
 
 /// Number of the worst worlds that are listed.
 const WORST: usize = 10;
@@ -334,14 +337,15 @@ impl fmt::Display for Judged {
                 best.missing.join(", ")
             )?;
         }
-        let rival = answer.rival.as_ref().map(|rival| format!(" or {rival}"));
-        writeln!(
-            f,
-            "  named: {}{} {}",
-            names(&answer.levers),
-            rival.unwrap_or_default(),
-            percent(self.named_gain)
-        )?;
+        let rival = match &answer.rival[..] {
+            [] => String::new(),
+            rival => format!(" or {}", names(rival)),
+        };
+        let named = match answer.names_others {
+            true => OTHERS.to_string(),
+            false => names(&answer.levers),
+        };
+        writeln!(f, "  named: {named}{rival} {}", percent(self.named_gain))?;
         for (lever, gain) in &self.false_refutations {
             writeln!(
                 f,

@@ -113,7 +113,7 @@ rows = [{ label = "row" }]
         said.contains("the other flows on link `trunk` from `near` to `far`: they carry"),
         "{said}"
     );
-    assert_eq!(found.steps, 0, "no run is needed");
+    assert!(found.steps > 0, "a run without the other flow");
 }
 
 /// A path whose queue is far smaller than its bandwidth-delay product of 250 KB.

@@ -34,7 +34,7 @@ pub use model::{Experiment, Row};
 pub use origins::{Chosen, Fitted, Implied, OUTCOME, Origins, OwnSetting, RowFigure};
 pub use published::{Peer, Published};
 pub use published::{is_published, peers_with};
-pub use relief::{RELIEFS, Relief, ReliefValues};
+pub use relief::{RELIEFS, Relief, ReliefValues, is_policed};
 pub use setting::SettingError;
 pub use setup::{HostPlan, Setup};
 

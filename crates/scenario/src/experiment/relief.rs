@@ -171,16 +171,11 @@ pub const RELIEFS: &[Relief] = &[
         let burst = bucket.burst_bytes;
         // Tokens of one second, so that no usual window exceeds the burst.
         let second = (bucket.rate_bps / 8).clamp(burst, MOST_BURST.max(burst));
-        let fields = |burst: u64, latency: &str| {
-            vec![
-                ("token_bucket.burst", burst.min(MOST_BURST).to_string()),
-                ("token_bucket.latency", latency.to_string()),
-            ]
-        };
+        let field = |burst: u64| vec![("token_bucket.burst", burst.min(MOST_BURST).to_string())];
         Some(ReliefValues {
             present: policer_text(&bucket),
-            twice: Some(fields(burst.saturating_mul(2), "20ms")),
-            ample: fields(second, "1s"),
+            twice: Some(field(burst.saturating_mul(2))),
+            ample: field(second),
         })
     }),
     Relief {
@@ -211,6 +206,11 @@ pub const RELIEFS: &[Relief] = &[
         ))
     }),
 ];
+
+/// Returns true if `link` has a policer.
+pub fn is_policed(link: &LinkModel) -> bool {
+    link.token_bucket.as_ref().is_some_and(is_policer)
+}
 
 /// Returns true if `bucket` polices: it drops a frame that would wait for tokens for more than
 /// [`POLICED_US`]. A bucket with a longer queue shapes.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use fullpipe_explain::explain;
+use fullpipe_explain::{Cause, explain};
 use fullpipe_judge::{Answer, Judged, Tally, World, judge};
 use fullpipe_scenario::Setup;
 use rustix::time::{ClockId, clock_gettime};
@@ -128,6 +128,7 @@ fn outcome(number: u64, clock: &Clock) -> Result<Judged> {
 fn engine(setup: &Setup, seed: u64) -> Result<Answer, String> {
     let found = explain(setup, seed).map_err(|error| error.to_string())?;
     Ok(Answer {
+        names_others: found.limit == Cause::SHARED_LINK,
         levers: found.levers,
         rival: found.rival,
         advice: found.advice,
