@@ -9,12 +9,9 @@ use std::net::{IpAddr, SocketAddr};
 use fullpipe::{AddressError, InterfaceId, Subnet};
 use fullpipe_pool::Duration;
 
-use super::network::{SERVER_PORT, World, WorldEvent, address_of};
+use super::network::{SERVER_PORT, V4_PREFIX_LEN, World, WorldEvent, address_of};
 use crate::failure::WorldFailure;
 use crate::ids::{Family, HostId};
-
-/// Length of the prefix of a host's IPv4 network, in bits.
-pub(super) const V4_PREFIX_LEN: u8 = 16;
 
 impl World {
     /// Removes the address of `family` from `host` after `begin`, for `length`. If the host does not

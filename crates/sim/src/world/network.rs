@@ -16,7 +16,6 @@ use fullpipe_wire::{
 };
 use rustc_hash::FxHashMap;
 
-use super::addresses::V4_PREFIX_LEN;
 use super::demand::OverflowPlace;
 use super::host::{Host, SecondPort};
 use super::progress::ProgressChecker;
@@ -142,6 +141,8 @@ pub struct World {
 const WRITE_SIZE: u64 = 16 << 10;
 /// Port of every server.
 pub(super) const SERVER_PORT: u16 = 5_001;
+/// Length of the prefix of a host's IPv4 network, in bits.
+pub(super) const V4_PREFIX_LEN: u8 = 16;
 /// Largest number of frames that a device queues for its link, if no model gives another number.
 const DEVICE_QUEUE: usize = 256;
 
