@@ -148,7 +148,7 @@ impl Gain {
     /// Returns true if this change saves about as much time as `other`: neither saves less than
     /// [`AS_MUCH`] of what the other saves.
     pub fn saves_about_as_much_as(&self, other: &Self) -> bool {
-        (AS_MUCH..=1.0 / AS_MUCH).contains(&self.saves_of(other))
+        is_about_as_much(self.saves_of(other))
     }
 
     /// Returns true if this change gives a higher speed than `other`, and the two speeds are not
@@ -161,6 +161,12 @@ impl Gain {
     pub fn equals(&self, other: &Self) -> bool {
         self.ends == other.ends && (self.ratio / other.ratio - 1.0).abs() < EQUAL
     }
+}
+
+/// Returns true if two changes save about as much time. `share` is the time that one saves, as a
+/// multiple of the time that the other saves.
+pub fn is_about_as_much(share: f64) -> bool {
+    (AS_MUCH..=1.0 / AS_MUCH).contains(&share)
 }
 
 /// A row, its levers, and the results so far.

@@ -85,7 +85,13 @@ fn cause_of(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
 /// goodputs and the gains must be about equal for "equally".
 fn compared(second: &Gain, first: &Gain, cause: &str) -> String {
     let is_as_much = second.saves_about_as_much_as(first) || (second.saves && first.saves);
-    match (second.equals(first), is_as_much) {
+    beside(second.equals(first), is_as_much, cause)
+}
+
+/// Returns the words for `cause` beside a first cause: `is_equal` says that the two goodputs are
+/// about equal, `is_as_much` that the two changes save about as much time.
+fn beside(is_equal: bool, is_as_much: bool, cause: &str) -> String {
+    match (is_equal, is_as_much) {
         (true, true) => format!(". The transfer is limited equally by {cause}"),
         (false, true) => {
             format!(". The transfer loses about as much time to a second cause, {cause}")
