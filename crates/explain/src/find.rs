@@ -17,7 +17,7 @@ use crate::{
 const CERTAINLY_NOTHING: f64 = WORTH / 2.0;
 /// An impairment of the path is named in addition to the lever of the hosts if its removal saves at
 /// least this share of the time that the lever saves.
-const FAULT: f64 = 0.25;
+pub const FAULT: f64 = 0.25;
 /// At most this number of single levers, the best ones, run with further seeds.
 const RIVALS: usize = 2;
 
@@ -33,7 +33,7 @@ pub struct Found {
     /// time that the best lever of the hosts saves.
     pub fault: Option<Gain>,
     /// Time that the removal of `fault` saves, as a multiple of the time that the best lever of the
-    /// hosts saves, in runs of the same part of the transfer.
+    /// hosts saves, in runs of the same part or of the whole transfer.
     pub fault_saves: f64,
     /// Index of the lever for the rate of a full link, or for the rate of an application if at
     /// least 99 % of its datagrams arrive. Set only if no lever helps.

@@ -8,7 +8,7 @@
 use fullpipe_scenario::{Outcome, Played, experiment::Stop, scene::Part};
 
 use crate::{
-    find::{Found, is_named_before, is_rival},
+    find::{FAULT, Found, is_named_before, is_rival},
     lever::Change,
     search::{Gain, Search},
     twin::{Speed, Twin, TwinFailure, steps},
@@ -69,14 +69,15 @@ impl<'a> Whole<'a> {
         compared.transpose()
     }
 
-    /// Runs the best lever and its rival on the whole transfer, if the search ran only a part of it
-    /// and the budget suffices. If the best lever does not help the whole transfer, the next one
+    /// Runs the best lever, its rival and the impairment of the path that is named with them on the
+    /// whole transfer, if the search ran only a part of it and the budget suffices. If the best lever does not help the whole transfer, the next one
     /// that does takes its place.
     ///
     /// # Errors
     /// Returns a violation that a checker of the simulator found.
     pub fn confirm(&self, found: &mut Found) -> Result<(), TwinFailure> {
-        let named: Vec<&Gain> = found.best.iter().chain(&found.rival).collect();
+        let named = found.best.iter().chain(&found.rival).chain(&found.fault);
+        let named: Vec<&Gain> = named.collect();
         // Leave as many events for the run with the advice.
         if self.part.is_whole() || named.is_empty() || !self.is_affordable(&named, 2.0) {
             return Ok(());
@@ -90,8 +91,10 @@ impl<'a> Whole<'a> {
             (Some(best), None) => (Some(best), None),
             (None, None) => (self.replacement(found)?, None),
         };
-        if found.best.is_none() {
-            found.fault = None;
+        let fault = self.worth(found.fault.take().as_ref())?;
+        if let (Some(best), Some(fault)) = (&found.best, fault) {
+            found.fault_saves = fault.saves_of(best);
+            found.fault = Some(fault).filter(|_| found.fault_saves >= FAULT);
         }
         Ok(())
     }
