@@ -18,6 +18,9 @@ const CERTAINLY_NOTHING: f64 = WORTH / 2.0;
 /// An impairment of the path is named in addition to the lever of the hosts if its removal saves at
 /// least this share of the time that the lever saves.
 pub const FAULT: f64 = 0.25;
+/// A pause of the application is named before additional connections if its end saves at least this
+/// share of the time that they save.
+const EVADED: f64 = 0.5;
 /// At most this number of single levers, the best ones, run with further seeds.
 const RIVALS: usize = 2;
 
@@ -191,12 +194,12 @@ fn with_rival(
     let Some(best) = best else {
         return (None, None);
     };
-    // Additional connections evade a limit, so a pause that causes the limit is named first. A pause
-    // that costs far less time is not the limit.
+    // Additional connections evade a limit, so a pause that causes the limit is named first, even if
+    // its end saves less. A pause that costs far less time is not the limit.
     let is_evasion = search.levers[best.places[0]].cause == Cause::CONNECTIONS;
     let is_pause = |gain: &&Gain| {
         let is_pause = gain.is_worth() && search.is_pause(gain.places[0]);
-        is_pause && (gain.beats(&best) || gain.saves_about_as_much_as(&best))
+        is_pause && gain.saves_of(&best) >= EVADED
     };
     if let Some(pause) = tried.iter().find(is_pause).filter(|_| is_evasion) {
         return (Some(pause.clone()), Some(best));
