@@ -38,7 +38,7 @@ fn pair(seed: u64) -> Option<WorldPlan> {
         flow.family = Family::V4;
     }
     let vanishes = format!("{:?}", plan.flows).contains("Vanish");
-    (plan.links.len() == 1 && !vanishes).then_some(plan)
+    (plan.links.len() == 1 && plan.parallel.is_none() && !vanishes).then_some(plan)
 }
 
 /// Both directions of a link: the inference and the truth.
@@ -74,9 +74,12 @@ fn counts_of_frames_by_direction_are_exact_in_random_worlds() {
             let off = net(frames.lost, frames.duplicated) - net(all, truth.duplicated);
             assert!(off.unsigned_abs() <= frames.undecided, "{case}");
             if truth.duplicated == 0 {
-                // Allow one error if frames were damaged, because a damaged frame may equal another
-                // frame.
-                let mistaken = u64::from(frames.damaged > 0 && frames.alike > 0);
+                // Allow an error for each hundred damaged frames, because a damaged frame may equal
+                // another frame.
+                let mistaken = match frames.alike {
+                    0 => 0,
+                    _ => frames.damaged.div_ceil(100),
+                };
                 let off = frames.lost.abs_diff(all);
                 assert!(off <= frames.undecided + mistaken, "{case}");
                 assert_eq!(frames.damaged, truth.corrupted, "{case}");
