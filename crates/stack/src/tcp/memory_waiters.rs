@@ -4,7 +4,7 @@
 //! memory once, in the order of the refusals. A lasting shortage therefore causes no work, and no
 //! connection is passed over. The connection decides how much it takes.
 //!
-//! Each block that became free pays for a few offers, which are made at once. The further ones are
+//! Each block that became free pays for some hundred offers, which are made at once. The further ones are
 //! spread over time, so the cost of a freed block does not grow with the number of connections.
 
 use fullpipe_pool::{Duration, Holder, Instant, Pool};
@@ -18,7 +18,7 @@ mod tests;
 const WAITING: u32 = 0;
 /// Offers made at once for each block that was added to the room. The room counts most blocks twice:
 /// for a writer and for a window.
-const OFFERS_PER_BLOCK: u32 = 8;
+const OFFERS_PER_BLOCK: u32 = 256;
 /// Offers made in each [`PERIOD`] in which no block becomes free.
 const OFFERS_PER_PERIOD: u32 = 64;
 const PERIOD: Duration = Duration::from_millis(1);

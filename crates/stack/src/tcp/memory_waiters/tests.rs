@@ -78,8 +78,8 @@ fn a_connection_refused_with_less_room_is_offered_more() {
 }
 
 #[test]
-fn a_freed_block_pays_for_a_few_offers_and_the_others_follow_in_time() {
-    const CONNECTIONS: u32 = 1_000;
+fn a_freed_block_pays_for_some_offers_and_the_others_follow_in_time() {
+    const CONNECTIONS: u32 = 10_000;
     let mut pool = pool(8);
     let mut hog = Stream::new(Holder::Send);
     hog.append(&mut pool, &[0; 800]);
