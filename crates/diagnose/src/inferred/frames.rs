@@ -129,11 +129,23 @@ impl SeenFrame {
         (self.words, self.len)
     }
 
-    /// Returns true if `other` may be the same frame with one damaged byte.
-    pub(super) fn resembles(&self, other: &Self) -> bool {
+    /// Number of bytes in which `other` differs, if it may be the same frame, damaged in one word of
+    /// 8 bytes; otherwise `None`.
+    pub(super) fn damaged_bytes(&self, other: &Self) -> Option<u32> {
+        if self.len != other.len {
+            return None;
+        }
         let pairs = self.words.iter().zip(&other.words);
-        let differences = pairs.filter(|(own, other)| own != other);
-        self.len == other.len && differences.count() <= 1
+        let mut different = pairs
+            .map(|(own, other)| own ^ other)
+            .filter(|bits| *bits != 0);
+        let damaged = different.next().unwrap_or_default();
+        let bytes = damaged
+            .to_be_bytes()
+            .iter()
+            .filter(|byte| **byte != 0)
+            .count();
+        different.next().is_none().then_some(bytes as u32)
     }
 }
 

@@ -129,14 +129,19 @@ impl<'a> Matched<'a> {
             .copied()
     }
 
-    /// Returns the original of the damaged `frame`: an unmatched frame that differs from it in at
-    /// most one word of 8 bytes. If there are several, the one sent nearest to `expected_ns`.
+    /// Returns the original of the damaged `frame`: of the unmatched frames that differ from it in at
+    /// most one word of 8 bytes, the one that differs in the fewest bytes. If there are several, the
+    /// one sent nearest to `expected_ns`.
     fn damaged(&self, frame: &SeenFrame, expected_ns: u64) -> Option<usize> {
         let until = self.sent.partition_point(|own| own.at_ns <= frame.at_ns);
         let near = until.saturating_sub(DAMAGED_AMONG)..until;
-        let alike =
-            near.filter(|&own| self.arrival[own].is_none() && self.sent[own].resembles(frame));
-        alike.min_by_key(|&own| self.sent[own].at_ns.abs_diff(expected_ns))
+        let free = near.filter(|&own| self.arrival[own].is_none());
+        let alike = free.filter_map(|own| Some((self.sent[own].damaged_bytes(frame)?, own)));
+        let nearest = |&(damaged, own): &(u32, usize)| {
+            let distance = self.sent[own].at_ns.abs_diff(expected_ns);
+            (damaged, distance)
+        };
+        alike.min_by_key(nearest).map(|(_, own)| own)
     }
 
     /// The frame received for the frame sent at `place`.

@@ -3,7 +3,8 @@
 use std::net::Ipv4Addr;
 
 use fullpipe_wire::{
-    Checksum, EtherType, EthernetHeader, Ipv4Header, MacAddress, Protocol, TcpFlags, TcpHeader, tcp,
+    Checksum, EtherType, EthernetHeader, Ipv4Header, MacAddress, Protocol, TcpFlags, TcpHeader,
+    UdpHeader, tcp, udp,
 };
 
 use super::*;
@@ -118,6 +119,49 @@ fn a_frame_with_a_flipped_byte_is_damaged_and_not_lost() {
     }
     let frames = infer([&ends[0], &ends[1]], 1_000 * MS).forward.frames;
     assert_eq!((frames.lost, frames.damaged, frames.foreign), (0, 1, 0));
+}
+
+/// A datagram that carries `number`.
+fn datagram(number: u32) -> Vec<u8> {
+    let payload = number.to_be_bytes();
+    let len = UdpHeader::LEN + payload.len();
+    let mut frame = frame(0, 0, 0);
+    frame.truncate(EthernetHeader::LEN + Ipv4Header::LEN + len);
+    let packet = &mut frame[EthernetHeader::LEN..];
+    let [src, dst] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(Ipv4Addr::from);
+    Ipv4Header::new(src, dst, Protocol::Udp, len).write(packet);
+    let (head, rest) = packet[Ipv4Header::LEN..].split_at_mut(UdpHeader::LEN);
+    rest.copy_from_slice(&payload);
+    let header = UdpHeader {
+        src_port: 1,
+        dst_port: 2,
+        len: len as u16,
+    };
+    header.write(head);
+    udp::set_checksum(head, src.into(), dst.into(), Checksum::of(&payload));
+    frame
+}
+
+/// Datagrams differ in the word of 8 bytes that has the checksum and the number. The damaged one
+/// arrives so late that the next one was sent at the expected time.
+#[test]
+fn the_original_of_a_damaged_frame_differs_in_the_fewest_bytes() {
+    let mut ends = [EndFrames::default(), EndFrames::default()];
+    for number in 0..50_u32 {
+        let at_ns = u64::from(number) * MS;
+        let mut bytes = datagram(number);
+        ends[0].sent.push(SeenFrame::ethernet(at_ns, &bytes));
+        let mut arrived_ns = at_ns + DELAY_NS;
+        if number == 20 {
+            *bytes.last_mut().unwrap() ^= 0x40;
+            arrived_ns += MS - 1;
+        }
+        ends[1]
+            .received
+            .push(SeenFrame::ethernet(arrived_ns, &bytes));
+    }
+    let frames = infer([&ends[0], &ends[1]], 1_000 * MS).forward.frames;
+    assert_eq!((frames.lost, frames.damaged, frames.duplicated), (0, 1, 0));
 }
 
 #[test]
