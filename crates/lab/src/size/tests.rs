@@ -350,7 +350,7 @@ fn with_losses_a_buffer_is_no_larger_than_needed_and_its_interval_is_narrow() {
     assert!(found.interval.unwrap() < 0.03, "{found:?}");
     let ample = swept(&request, &[1 << 20])[0];
     let enough = ample * request.share;
-    let less = swept(&request, &[smallest * 25 / 36])[0];
+    let less = swept(&request, &[smallest * 5 / 6])[0];
     assert!(less < enough, "{smallest}: {less} of {enough}");
     let given = swept(&request, &[smallest])[0];
     assert!(given > 0.97 * enough, "{given} of {enough}");
