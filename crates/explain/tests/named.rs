@@ -66,6 +66,13 @@ rows = [{{ label = "row" }}]
     setup
 }
 
+/// The number in `said` that follows `words`.
+fn number_after(said: &str, words: &str) -> f64 {
+    let (_, after) = said.split_once(words).expect("the words");
+    let number = after.split(' ').next();
+    number.and_then(|text| text.parse().ok()).expect("a number")
+}
+
 #[test]
 fn other_flows_are_named_with_a_run_without_them() {
     let setup = two_flows(false, &[]);
@@ -77,12 +84,7 @@ fn other_flows_are_named_with_a_run_without_them() {
     let gain = whole(&alone, &[], 1).0 / whole(&setup, &[], 1).0 - 1.0;
     assert!(gain > 0.05, "{gain}");
     let told = "Without flow `second`, the simulated goodput of flow `first` rises by ";
-    let told = said.split(told).nth(1).expect("a sentence about the run");
-    let percent: f64 = told
-        .split(' ')
-        .next()
-        .and_then(|text| text.parse().ok())
-        .expect("a number");
+    let percent = number_after(&said, told);
     assert!(
         (percent - gain * 100.0).abs() < percent * 0.01 + 0.1,
         "{percent} {gain}"
@@ -189,15 +191,7 @@ rows = [{ label = "row" }]
         .find(|tried| tried.lever == *lever)
         .expect("it was run");
     let gain = tried.gain_share * 100.0;
-    let told = said
-        .split("the simulated goodput rises by ")
-        .nth(1)
-        .expect("a gain");
-    let told: f64 = told
-        .split(' ')
-        .next()
-        .and_then(|text| text.parse().ok())
-        .expect("a number");
+    let told = number_after(&said, "the simulated goodput rises by ");
     assert!(
         found.levers.len() > 1 || (told - gain).abs() < told * 0.01,
         "{told} {gain}"

@@ -149,13 +149,17 @@ impl UdpSocket {
             Ok((id, stack.udp_local(id)?))
         });
         let (id, local) = bound.map_err(udp_error)?;
-        Ok(Self {
+        Ok(Self::of(driver, id, local))
+    }
+
+    fn of(driver: &Arc<Driver>, id: UdpId, local: SocketAddr) -> Self {
+        Self {
             driver: Arc::clone(driver),
             id,
             local,
             read_timeout: Timeout::default(),
             write_timeout: Timeout::default(),
-        })
+        }
     }
 
     /// Opens a socket that receives the datagrams to every port of `ip` to which no other socket is
@@ -166,13 +170,8 @@ impl UdpSocket {
     pub fn bind_all_ports(runtime: &Runtime, ip: IpAddr) -> io::Result<Self> {
         let driver = runtime.driver();
         let bound = driver.call(|stack, _| stack.udp_bind_all_ports(ip));
-        Ok(Self {
-            driver: Arc::clone(driver),
-            id: bound.map_err(udp_error)?,
-            local: SocketAddr::new(ip, 0),
-            read_timeout: Timeout::default(),
-            write_timeout: Timeout::default(),
-        })
+        let id = bound.map_err(udp_error)?;
+        Ok(Self::of(driver, id, SocketAddr::new(ip, 0)))
     }
 
     /// Opens a socket that receives the echo requests (ping) of the IP version of `ip` in place of
@@ -184,13 +183,8 @@ impl UdpSocket {
     pub fn bind_echo(runtime: &Runtime, ip: IpAddr) -> io::Result<Self> {
         let driver = runtime.driver();
         let bound = driver.call(|stack, _| stack.udp_bind_echo(ip));
-        Ok(Self {
-            driver: Arc::clone(driver),
-            id: bound.map_err(udp_error)?,
-            local: SocketAddr::new(ip, 0),
-            read_timeout: Timeout::default(),
-            write_timeout: Timeout::default(),
-        })
+        let id = bound.map_err(udp_error)?;
+        Ok(Self::of(driver, id, SocketAddr::new(ip, 0)))
     }
 
     /// Refuses an echo request that came from `from` to `to`, with an ICMP error.

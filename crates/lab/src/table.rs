@@ -60,7 +60,7 @@ impl TablePrinter {
         }
     }
 
-    /// If `is_watched` is true, prints the verdict of each row below the row, as soon as it is known.
+    /// If `is_watched` is true, prints the verdict of each row below the row when the row has run.
     /// Otherwise, the verdicts follow the table.
     #[must_use]
     pub const fn watched(mut self, is_watched: bool) -> Self {

@@ -512,7 +512,7 @@ impl Waits {
         self.wait.since.max(self.last_ack_at)
     }
 
-    /// Returns true if nothing was sent or received for so long before `at` that a timer must have
+    /// Returns true if the silence before `at`, with nothing sent or received, was long enough for a timer to have
     /// expired.
     fn is_silent(&self, at: u64) -> bool {
         let silence = at - self.last_activity();

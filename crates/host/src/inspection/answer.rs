@@ -61,7 +61,7 @@ fn address(address: IpAddr, prefix_len: u8, (state, is_temporary): (&str, bool))
     )
 }
 
-/// A route, as it is written.
+/// A route with the words of the answer.
 struct Line {
     to: Subnet,
     gateway: Option<IpAddr>,

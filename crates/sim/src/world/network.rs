@@ -231,15 +231,7 @@ impl World {
     /// Panics as [`host`](Self::host) does.
     pub fn host_with(&mut self, link: &LinkId, config: Config, device: DeviceModel) -> HostId {
         let id = HostId(self.hosts.len());
-        let cable = &mut self.cables[link.0];
-        let Some(direction) = Direction::ALL
-            .into_iter()
-            .find(|direction| cable.ends[direction.index()].is_none())
-        else {
-            panic!("both ends of the link are taken");
-        };
-        cable.ends[direction.index()] = Some(Node::Host(id, 0));
-        let mtu = cable.engine.link(direction).mtu;
+        let (direction, mtu) = self.take_end(link, Node::Host(id, 0));
         let capabilities = device.capabilities(mtu);
         let mut rng = self.rng.fork(0x22_0000 + id.0 as u64);
         let secret = (u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).to_le_bytes();
@@ -260,6 +252,29 @@ impl World {
         id
     }
 
+    /// Returns the direction of the frames from the first free end of `link`.
+    ///
+    /// # Panics
+    /// Panics if both ends of the link are taken.
+    pub(super) fn free_end(&self, link: &LinkId) -> Direction {
+        let ends = &self.cables[link.0].ends;
+        let mut free = Direction::ALL.into_iter();
+        free.find(|direction| ends[direction.index()].is_none())
+            .unwrap_or_else(|| panic!("both ends of the link are taken"))
+    }
+
+    /// Connects `node` to the first free end of `link`. Returns the direction of the node's frames,
+    /// and the link's MTU in bytes.
+    ///
+    /// # Panics
+    /// Panics if both ends of the link are taken.
+    fn take_end(&mut self, link: &LinkId, node: Node) -> (Direction, usize) {
+        let direction = self.free_end(link);
+        let cable = &mut self.cables[link.0];
+        cable.ends[direction.index()] = Some(node);
+        (direction, cable.engine.link(direction).mtu)
+    }
+
     /// Gives `host` a second interface, with a device at the first free end of `link` and the IPv4
     /// address 10.1.0.1 and up. Flows that are added after
     /// [`use_second_network`](Self::use_second_network) use it.
@@ -268,15 +283,7 @@ impl World {
     /// Panics if both ends of the link are taken, or if the host has two interfaces already or a
     /// processor whose work takes time.
     pub fn second_interface(&mut self, host: HostId, link: &LinkId, device: DeviceModel) {
-        let cable = &mut self.cables[link.0];
-        let Some(direction) = Direction::ALL
-            .into_iter()
-            .find(|direction| cable.ends[direction.index()].is_none())
-        else {
-            panic!("both ends of the link are taken");
-        };
-        cable.ends[direction.index()] = Some(Node::Host(host, 1));
-        let mtu = cable.engine.link(direction).mtu;
+        let (direction, mtu) = self.take_end(link, Node::Host(host, 1));
         let [.., high, low] = (host.0 as u32).to_be_bytes();
         let interface = Interface {
             mac: MacAddress([0x02, 0, 0, 1, high, low]),

@@ -10,7 +10,6 @@ use fullpipe_wire::EthernetHeader;
 use super::network::{Node, World, host_of};
 use super::switch_ports::SwitchPorts;
 use crate::ids::{LinkId, SwitchId};
-use crate::link::Direction;
 
 impl World {
     /// Adds a switch, which joins all links that are plugged into it.
@@ -25,12 +24,7 @@ impl World {
     /// Panics if both ends are taken, or if the link would close a loop.
     pub fn plug(&mut self, link: &LinkId, switch: SwitchId) {
         let ends = self.cables[link.0].ends;
-        let Some(direction) = Direction::ALL
-            .into_iter()
-            .find(|direction| ends[direction.index()].is_none())
-        else {
-            panic!("both ends of the link are taken");
-        };
+        let direction = self.free_end(link);
         if let Some(Node::Switch(other)) = ends[direction.reverse().index()] {
             assert!(
                 !self.is_joined(other, switch),
