@@ -107,7 +107,7 @@ pub fn explain_played(
         && let Some(found) = shared_link::of(setup, seed, played, &work)?
     {
         return Ok(Explanation {
-            steps: work.done(),
+            steps: work.total(),
             ..found
         });
     }
@@ -136,7 +136,7 @@ pub fn explain_played(
         Ok(()) => explained(setup, (seed, memory), played, part, twin)?,
         Err(mbps) => untold(setup, played, twin, mbps)?,
     };
-    found.steps = done.done();
+    found.steps = done.total();
     Ok(found)
 }
 
@@ -246,15 +246,15 @@ fn explained(
         return Ok(found);
     }
     let mut found = found_within(&search)?;
+    twin.work().begin(1.0);
+    let whole = Whole::new(&search, played, part);
+    whole.confirm(&mut found)?;
     if found.best.is_none() {
         // Look for a full link in the whole transfer: a part may contain only slow start, in which
         // no link is full.
         let whole = search.full_link(&played.path);
-        found.used_up = whole.or(found.used_up);
+        found.used_up = whole.or_else(|| search.used_up());
     }
-    twin.work().begin(1.0);
-    let whole = Whole::new(&search, played, part);
-    whole.confirm(&mut found)?;
     // A full link carries no more with a smaller buffer.
     let is_full = search.is_path_full() || search.is_path_nearly_full();
     if !is_full

@@ -115,14 +115,9 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
         Some(best) if deep => worse_fault(search, best)?,
         _ => None,
     };
-    let used_up = || {
-        search
-            .full_link(&search.base.first.path)
-            .or_else(|| search.offered_rate())
-            .or_else(|| search.nearly_full_link())
-    };
+    let used_up = best.is_none().then(|| search.used_up()).flatten();
     Ok(Found {
-        used_up: best.is_none().then(used_up).flatten(),
+        used_up,
         unproven: unproven.filter(|_| best.is_none()),
         fault_saves: fault.as_ref().map_or(0.0, |(_, saves)| *saves),
         fault: fault.map(|(fault, _)| fault),

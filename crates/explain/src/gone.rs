@@ -8,11 +8,10 @@
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_pool::Duration;
 use fullpipe_scenario::{
-    Outcome, Played, Scene, Setup, Shares,
+    Outcome, Played, Setup, Shares,
     experiment::HostPlan,
     scene::{MemoryWait, Silence, patience, timeouts_in_vain},
     units::{counted, grouped, three_digits},
-    watch::Watch,
 };
 use fullpipe_tcp::ReceiveLimit;
 
@@ -22,7 +21,7 @@ use crate::{
     explanation::{Explanation, Predicted},
     lever::{Change, LeverKind, changed},
     names,
-    twin::TwinFailure,
+    twin::{self, TwinFailure},
     wording::percent,
     work::Work,
 };
@@ -68,7 +67,7 @@ pub fn of(
     let Some(after) = changed(setup, std::slice::from_ref(&change)) else {
         return Ok(Some(found));
     };
-    let after = play(&after, seed, &change, work)?;
+    let after = twin::of_row(&after, seed, std::slice::from_ref(&change), work)?;
     let free = three_digits(needed.as_secs_f64());
     let mut gives =
         format!("free packet memory {free} s after the last segment of a vanished peer");
@@ -134,16 +133,6 @@ fn stopped(setup: &Setup, played: &Played) -> Option<Explanation> {
             ..Explanation::of(Cause::SLOW_READER, parts)
         }
     })
-}
-
-fn play(setup: &Setup, seed: u64, change: &Change, work: &Work<'_>) -> Result<Played, TwinFailure> {
-    let mut scene = Scene::new(setup, seed, false, Watch::NONE);
-    let played = scene.play(&|_share| work.advance());
-    let played = played.map_err(|failure| TwinFailure::Violation {
-        changes: vec![change.clone()],
-        failure,
-    })?;
-    played.ok_or(TwinFailure::Interrupted)
 }
 
 /// Returns true if silent peers may be the cause of `played`, a run of `setup`.

@@ -573,6 +573,14 @@ impl<'a> Search<'a> {
         self.levers.iter().position(is_rate).filter(|_| is_all)
     }
 
+    /// Index of the lever for what is used up: the rate of a full or nearly full link, or of a sender
+    /// of datagrams.
+    pub fn used_up(&self) -> Option<usize> {
+        self.full_link(&self.base.first.path)
+            .or_else(|| self.offered_rate())
+            .or_else(|| self.nearly_full_link())
+    }
+
     /// Returns the levers of `gain`, each with its changes.
     pub fn parts(&self, gain: &Gain) -> Vec<(usize, Vec<Change>)> {
         let mut slot = 0;

@@ -6,7 +6,7 @@
 //! other flows.
 
 use fullpipe_diagnose::facts::VerdictParts;
-use fullpipe_scenario::{Outcome, Played, Scene, Setup, Shares, watch::Watch};
+use fullpipe_scenario::{Outcome, Played, Setup, Shares};
 use fullpipe_sim::link::{Direction, FrameLoss};
 use fullpipe_tcp::Limit;
 
@@ -15,7 +15,7 @@ use crate::{
     explanation::Explanation,
     proof::{self, SharedLink},
     shown_by,
-    twin::TwinFailure,
+    twin::{self, TwinFailure},
     wording::{ends_of, percent},
     work::Work,
 };
@@ -185,8 +185,7 @@ fn without(setup: &Setup, others: &[usize]) -> Setup {
     alone
 }
 
-/// Runs `alone`, the row without the other flows, with the seeds of the row, or with fewer if the
-/// budget ends. Returns the gain of the first flow over `played`, as a share, and the number of
+/// Runs `alone`, the row without the other flows, with the seeds of the row. Returns the gain of the first flow over `played`, as a share, and the number of
 /// runs. A transfer that does not complete has no gain.
 fn gain_of(
     alone: &Setup,
@@ -194,19 +193,9 @@ fn gain_of(
     played: &Played,
     work: &Work<'_>,
 ) -> Result<(f64, usize), TwinFailure> {
-    let mut runs = Vec::new();
-    while runs.is_empty() || (runs.len() < played.worlds as usize && work.done() < work.budget()) {
-        let seed = seed.wrapping_add(runs.len() as u64);
-        let mut scene = Scene::new(alone, seed, false, Watch::NONE);
-        let run = scene.play(&|_share| work.advance());
-        let run = run.map_err(|failure| TwinFailure::Violation {
-            changes: Vec::new(),
-            failure,
-        })?;
-        let run = run.ok_or(TwinFailure::Interrupted)?;
-        work.add(run.steps);
-        runs.push(run);
-    }
+    let seeds = (0..u64::from(played.worlds.max(1))).map(|number| seed.wrapping_add(number));
+    let runs = seeds.map(|seed| twin::of_row(alone, seed, &[], work));
+    let runs: Vec<Played> = runs.collect::<Result<_, _>>()?;
     let count = runs.len();
     let after = Played::of_seeds(runs).measured;
     let flow = alone.flow();

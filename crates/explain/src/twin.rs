@@ -221,6 +221,28 @@ pub struct Twin<'a> {
     work: Arc<Work<'a>>,
 }
 
+/// Runs the whole transfer of `setup`, which is the row with `changes`. The budget does not bound
+/// the run.
+///
+/// # Errors
+/// Returns a violation that a checker of the simulator found, or an interrupted run.
+pub fn of_row(
+    setup: &Setup,
+    seed: u64,
+    changes: &[Change],
+    work: &Work<'_>,
+) -> Result<Played, TwinFailure> {
+    let mut scene = Scene::new(setup, seed, false, Watch::NONE);
+    let played = scene.play(&|_share| work.advance());
+    let played = played.map_err(|failure| TwinFailure::Violation {
+        changes: changes.to_vec(),
+        failure,
+    })?;
+    let played = played.ok_or(TwinFailure::Interrupted)?;
+    work.add_beside(played.steps);
+    Ok(played)
+}
+
 impl<'a> Twin<'a> {
     /// Runs `part` of the unchanged row with two seeds. If no link uses random numbers and both
     /// seeds give the same result, one seed suffices for every run.

@@ -82,14 +82,14 @@ impl<'a> Whole<'a> {
         if self.part.is_whole() || named.is_empty() || !self.is_affordable(&named, 2.0) {
             return Ok(());
         }
-        let [best, rival] = [found.best.take(), found.rival.take()];
-        let best = self.worth(best.as_ref())?;
-        let rival = self.worth(rival.as_ref())?;
+        let rejected = [found.best.take(), found.rival.take()];
+        let [best, rival] = rejected.each_ref().map(Option::as_ref);
+        let (best, rival) = (self.worth(best)?, self.worth(rival)?);
         (found.best, found.rival) = match (best, rival) {
             (Some(best), Some(rival)) => self.ordered(best, rival),
             (None, Some(rival)) => (Some(rival), None),
             (Some(best), None) => (Some(best), None),
-            (None, None) => (self.replacement(found)?, None),
+            (None, None) => (self.replacement(found, &rejected)?, None),
         };
         let fault = self.worth(found.fault.take().as_ref())?;
         if let (Some(best), Some(fault)) = (&found.best, fault) {
@@ -113,10 +113,19 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// Returns the best of the other single levers that helps the whole transfer. Tries at most
-    /// [`REPLACEMENTS`].
-    fn replacement(&self, found: &Found) -> Result<Option<Gain>, TwinFailure> {
-        let others = found.tried.iter().filter(|gain| gain.is_worth());
+    /// Returns the best of the single levers other than `rejected` that helps the whole transfer.
+    /// Tries at most [`REPLACEMENTS`].
+    fn replacement(
+        &self,
+        found: &Found,
+        rejected: &[Option<Gain>],
+    ) -> Result<Option<Gain>, TwinFailure> {
+        let is_known = |gain: &Gain| {
+            let mut known = rejected.iter().flatten();
+            known.any(|known| known.places == gain.places && known.changes == gain.changes)
+        };
+        let others = found.tried.iter();
+        let others = others.filter(|gain| gain.is_worth() && !is_known(gain));
         for gain in others.take(REPLACEMENTS) {
             if !self.is_affordable(&[gain], 1.0) {
                 return Ok(None);

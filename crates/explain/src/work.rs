@@ -85,6 +85,8 @@ pub struct Work<'a> {
     limit: AtomicU64,
     /// Events so far.
     done: AtomicU64,
+    /// Events so far of runs that the budget does not bound.
+    beside: AtomicU64,
     progress: &'a Progress<'a>,
 }
 
@@ -110,6 +112,7 @@ impl<'a> Work<'a> {
             window: [AtomicU64::new(0), AtomicU64::new(budget)],
             limit: AtomicU64::new(budget),
             done: AtomicU64::new(0),
+            beside: AtomicU64::new(0),
             progress,
         }
     }
@@ -174,6 +177,16 @@ impl<'a> Work<'a> {
     /// links.
     pub fn add(&self, steps: u64) {
         self.done.fetch_add(steps + WORLD, Ordering::Relaxed);
+    }
+
+    /// Adds the `steps` events of a run that the budget does not bound.
+    pub fn add_beside(&self, steps: u64) {
+        self.beside.fetch_add(steps + WORLD, Ordering::Relaxed);
+    }
+
+    /// Events so far, with those of the runs that the budget does not bound.
+    pub fn total(&self) -> u64 {
+        self.done() + self.beside.load(Ordering::Relaxed)
     }
 
     /// Reports the progress to the caller.

@@ -1,7 +1,7 @@
 //! ICMP errors about segments of TCP connections. RFC 792, RFC 4443.
 //!
 //! Rule: only errors that say why a segment cannot reach its destination are read. Path MTU
-//! messages, reassembly timeouts and all others give nothing. An ICMP error in a fragment, and one
+//! messages, reassembly timeouts and all others give nothing. An ICMP error in a fragment other than the first, and one
 //! that returns a fragment without the ports, also give nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

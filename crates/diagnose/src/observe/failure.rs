@@ -113,11 +113,13 @@ pub struct Outstanding {
 pub struct Failures {
     /// Time of the last segment of each end.
     last: [Option<u64>; 2],
-    /// Time from the segment before it to the last segment of each end.
+    /// Longest time between two segments of each end since the other end's last segment.
     interval: [Option<u64>; 2],
     /// Number of SYNs of the client, and time of the last one.
     syns: u64,
     syn_at: u64,
+    /// The end that sent the last SYN-ACK.
+    server: Option<End>,
     /// Number of SYN-ACKs since the client's last segment.
     syn_acks: u64,
     /// True if a segment without SYN and without RST was seen.
@@ -132,14 +134,16 @@ impl Failures {
     pub fn on_segment(&mut self, at: u64, segment: &Segment, after: impl FnOnce() -> Outstanding) {
         let from = segment.from;
         let flags = segment.flags;
-        if !flags.contains(TcpFlags::SYN) {
-            self.syn_acks = 0;
-        } else if flags.contains(TcpFlags::ACK) {
+        let is_syn = flags.contains(TcpFlags::SYN);
+        if is_syn && flags.contains(TcpFlags::ACK) {
+            self.server = Some(from);
             self.syn_acks += 1;
-        } else {
+        } else if self.server != Some(from) {
+            self.syn_acks = 0;
+        }
+        if is_syn && !flags.contains(TcpFlags::ACK) {
             self.syns += 1;
             self.syn_at = at;
-            self.syn_acks = 0;
         }
         self.has_begun |= !flags.intersects(TcpFlags::SYN | TcpFlags::RST);
         if self.resets.on_segment(segment) {
@@ -157,8 +161,13 @@ impl Failures {
             });
         }
         self.has_fin |= flags.contains(TcpFlags::FIN);
-        let last = self.last[from.index()].replace(at);
-        self.interval[from.index()] = last.map(|last| at.saturating_sub(last));
+        let [own, other] = [from, from.other()].map(End::index);
+        let last = self.last[own].replace(at);
+        let interval = last.map(|last| at.saturating_sub(last));
+        self.interval[own] = match self.last[other] > last {
+            true => None,
+            false => self.interval[own].max(interval),
+        };
     }
 
     /// Returns true if a reset passed and the connection has not survived it.
@@ -168,7 +177,7 @@ impl Failures {
 
     /// Returns the time at which the end that waits for an answer surely waited no longer; `None` for
     /// a failure that a reset ended. Nothing shows when the end gave up, but it would have asked again
-    /// after twice the last interval (RFC 6298 §5.5), and at the latest after 120 s.
+    /// after twice the longest interval (RFC 6298 §5.5), and at the latest after 120 s.
     pub fn given_up_at(&self, failure: &ConnectionFailure, client: Option<End>) -> Option<u64> {
         let waiting = match failure {
             ConnectionFailure::Unanswered { .. } => client?,

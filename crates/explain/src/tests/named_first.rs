@@ -113,7 +113,8 @@ rows = [{ label = "row" }]
         said.contains("the other flows on link `trunk` from `near` to `far`: they carry"),
         "{said}"
     );
-    assert!(found.steps > 0, "a run without the other flow");
+    assert_eq!(found.runs, 1, "a run without the other flow");
+    assert!(said.contains("Without flow `second`"), "{said}");
 }
 
 /// A path whose queue is far smaller than its bandwidth-delay product of 250 KB.

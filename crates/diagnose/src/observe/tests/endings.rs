@@ -363,6 +363,17 @@ fn syn_acks_without_an_answer_are_counted_since_the_last_syn() {
             gave_up: false,
         })
     );
+    // The server gives up and resets the connection.
+    segments.push((15_000, one(End::B, 1, 1, RST)));
+    let Some(ConnectionFailure::Vanished {
+        in_handshake: true,
+        unanswered: 4,
+        gave_up: true,
+        ..
+    }) = observed(&segments, 20_000).failure
+    else {
+        panic!("{:?}", observed(&segments, 20_000).failure);
+    };
     let repeated = [0, 1_000, 3_000, 7_000].map(|ms| [(ms, syn), (ms + 1, syn_ack)]);
     assert_eq!(observed(&repeated.concat(), 9_000).failure, None);
 }
@@ -387,6 +398,8 @@ fn a_failure_counts_the_timeouts_of_the_episodes() {
         panic!("{:?}", observed.failure);
     };
     assert_eq!((unanswered, timeouts), (4, 4));
+    // The next timeout would expire 3.6 s after the last one, when the capture has ended.
+    assert_eq!(observed.lifetime_ns, 6_000_000_000);
 }
 
 /// The capture ends with the handshake, 5 ms before the ACK reaches the server.
