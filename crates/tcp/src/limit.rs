@@ -9,11 +9,13 @@
 mod clock;
 #[cfg(not(feature = "limit-clock"))]
 mod off;
+mod reason;
 
 #[cfg(feature = "limit-clock")]
 pub use clock::Clock;
 #[cfg(not(feature = "limit-clock"))]
 pub use off::Clock;
+pub use reason::Reason;
 
 /// Declares a set of mutually exclusive reasons: the enum, its names and its
 /// count.
@@ -65,18 +67,6 @@ macro_rules! reasons {
             }
         }
     };
-}
-
-/// A set of mutually exclusive reasons by which a [`Clock`] charges time.
-pub trait Reason: Copy + PartialEq + 'static {
-    /// Returns the reason's index in [`all`](Self::all).
-    fn index(self) -> usize;
-
-    /// Returns all reasons.
-    fn all() -> &'static [Self];
-
-    /// Returns the name used in tables, traces and JSON.
-    fn name(self) -> &'static str;
 }
 
 reasons! {

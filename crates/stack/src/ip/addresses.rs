@@ -7,48 +7,27 @@
 #[cfg(feature = "slaac")]
 mod automatic;
 #[cfg(feature = "slaac")]
+mod automatic_calls;
+mod error;
+#[cfg(feature = "slaac")]
 pub(crate) mod tentative;
 
 use alloc::vec::Vec;
-use core::{fmt, net::IpAddr};
+use core::net::IpAddr;
 
 use fullpipe_wire::MacAddress;
 
+pub use error::AddressError;
+
 use super::{
     audience::Audience,
-    subnet::Subnet,
+    subnet::{Subnet, is_link_local},
     v4::{self, OwnNetwork},
     v6,
 };
 
 #[cfg(test)]
 mod tests;
-
-/// The reason that an address was not added or removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AddressError {
-    /// The table is full (knob `ip.addresses`).
-    Full,
-    /// This host already has the address.
-    Exists,
-    /// This host does not have the address.
-    NotOurs,
-    /// No host can have the address; the text says why.
-    Unusable(&'static str),
-}
-
-impl fmt::Display for AddressError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full => "the table of addresses is full (knob ip.addresses)",
-            Self::Exists => "this host already has the address",
-            Self::NotOurs => "this host does not have the address",
-            Self::Unusable(why) => why,
-        })
-    }
-}
-
-impl core::error::Error for AddressError {}
 
 /// The addresses of this host on one interface, each with the prefix of its network.
 #[derive(Clone, Debug)]
@@ -379,14 +358,6 @@ impl Addresses {
         let rank = |own: &&Subnet| (self.is_deprecated(own.address), !is_near(own));
         let of_family = self.own.iter().filter(|own| own.address.is_ipv4());
         of_family.min_by_key(rank).map(|own| own.address)
-    }
-}
-
-/// Returns true for IPv6 addresses that are valid on one link only.
-const fn is_link_local(ip: IpAddr) -> bool {
-    match ip {
-        IpAddr::V4(_) => false,
-        IpAddr::V6(ip) => ip.is_unicast_link_local(),
     }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod audience;
 #[cfg(not(feature = "slaac"))]
 #[path = "v6/autoconfiguration_off.rs"]
 pub(crate) mod autoconfiguration;
+pub(crate) mod outgoing;
 pub(crate) mod packet;
 #[cfg(feature = "fragments")]
 pub(crate) mod reassembly;
@@ -37,12 +38,13 @@ pub(crate) use addresses::Addresses;
 pub(crate) use audience::Audience;
 #[cfg(not(feature = "slaac"))]
 pub(crate) use autoconfiguration::Autoconfiguration;
+pub(crate) use outgoing::Outgoing;
 pub(crate) use packet::IpHeader;
 pub(crate) use packet::Packet;
 pub(crate) use receiver::IpReceiver;
 pub use routes::{Route, RouteEntry, RouteError, Routes};
 pub(crate) use send_queue::{DatagramHeader, SendQueue};
-pub(crate) use sender::{BuiltPacket, IpSender, Outgoing};
+pub(crate) use sender::{BuiltPacket, IpSender};
 pub use subnet::Subnet;
 #[cfg(feature = "slaac")]
 pub use v6::autoconfiguration::DefaultRouter;

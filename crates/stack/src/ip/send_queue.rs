@@ -17,7 +17,8 @@ use fullpipe_wire::{
 };
 
 use super::{
-    sender::{BuiltPacket, IpSender, Outgoing},
+    outgoing::Outgoing,
+    sender::{BuiltPacket, IpSender},
     v4::fragment::Fragmenter,
 };
 use crate::{counters::Counters, device::TxChecksum, udp::info::UdpQueue};

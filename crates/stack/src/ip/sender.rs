@@ -6,9 +6,10 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fullpipe_pool::{Instant, Rng};
-use fullpipe_wire::{Ecn, Ipv4Header, MacAddress, Protocol};
+use fullpipe_wire::{Ipv4Header, MacAddress};
 
 use super::{
+    outgoing::Outgoing,
     v4::{
         fragment::{Fragment, Fragmenter},
         identification::Identifications,
@@ -20,27 +21,6 @@ use crate::{
     counters::Counters,
     device::{Capabilities, TxChecksum},
 };
-
-/// A packet to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Outgoing {
-    /// Source address.
-    pub(crate) src: IpAddr,
-    /// Destination address, of the same family as `src`.
-    pub(crate) dst: IpAddr,
-    /// Protocol of the payload.
-    pub(crate) protocol: Protocol,
-    /// Source port and destination port; `(0, 0)` if the protocol has none. Only the flow label of
-    /// IPv6 follows from them.
-    pub(crate) ports: (u16, u16),
-    /// Bytes of payload.
-    pub(crate) payload_len: usize,
-    /// ECN codepoint. RFC 3168 §5.
-    pub(crate) ecn: Ecn,
-    /// Routers must not fragment the packet: a router for which the packet is too long drops it and
-    /// sends an ICMP error.
-    pub(crate) dont_fragment: bool,
-}
 
 /// A packet that was written to the start of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -38,3 +38,11 @@ impl Subnet {
         }
     }
 }
+
+/// Returns true for IPv6 addresses that are valid on one link only.
+pub(crate) const fn is_link_local(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(_) => false,
+        IpAddr::V6(ip) => ip.is_unicast_link_local(),
+    }
+}

@@ -51,7 +51,7 @@ pub(crate) mod output {
     use core::net::Ipv6Addr;
 
     use crate::ip::{
-        sender::Outgoing,
+        outgoing::Outgoing,
         v4::fragment::{Fragment, Fragmenter},
     };
 

@@ -21,6 +21,8 @@ use alloc::{
 
 use fullpipe_pool::knobs::{KnobError, parse_count};
 
+use super::table as presets;
+
 pub use row::{Alias, Meaning, NotExpressible};
 pub use set_by::SetBy;
 pub use table::{ALIASES, NOT_EXPRESSIBLE};
@@ -173,11 +175,12 @@ impl Alias {
         }
     }
 
-    /// Returns the values that the alias's knobs have in its preset.
+    /// Returns the values that the rows of the alias's preset give to its knobs.
     fn preset_values(&self) -> Vec<String> {
-        let config = super::find(self.preset).ok().map(super::Preset::config);
-        let value = |knob| config.as_ref()?.get(knob);
-        self.knobs().filter_map(value).collect()
+        let rows = presets::find(self.preset).map_or(&[][..], |preset| preset.rows);
+        let value = |knob| rows.iter().find(|(own, _)| *own == knob);
+        let values = self.knobs().filter_map(value);
+        values.map(|(_, value)| value.to_string()).collect()
     }
 
     fn words_expected(&self) -> &'static str {

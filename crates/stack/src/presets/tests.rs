@@ -1,5 +1,7 @@
 //! Tests of `presets`: legal rows, claimed values, and errors for unknown names.
 
+use alloc::string::ToString;
+
 use super::*;
 
 #[test]

@@ -7,7 +7,7 @@ use fullpipe_pool::{
     record::{Record, RecordReader, RecordWriter},
 };
 
-use super::Reason;
+use super::reason::Reason;
 
 /// Time and bytes charged to each of the first `N` reasons. The times add up to the clock's age
 /// exactly.

@@ -8,7 +8,7 @@ use core::net::Ipv6Addr;
 use fullpipe_wire::{Ipv6Header, ipv6::FragmentHeader};
 
 use crate::ip::{
-    sender::Outgoing,
+    outgoing::Outgoing,
     v4::fragment::{Fragment, Fragmenter},
 };
 
