@@ -208,6 +208,11 @@ enum fp_receive_limit {
 #define FP_IPV6 6
 
 /*
+ Alignment of an arena in bytes.
+ */
+#define FP_ARENA_ALIGN 16
+
+/*
  Frames begin with an Ethernet II header.
  */
 #define FP_MEDIUM_ETHERNET 0
@@ -600,11 +605,6 @@ enum fp_receive_limit {
  numeric identifiers of knobs and limits may differ between versions.
  */
 #define FP_VERSION 100
-
-/*
- Alignment of an arena in bytes.
- */
-#define FP_ARENA_ALIGN 16
 
 /*
  A flag of `fp_turn`: the turn's budget of work was used up or a timer is due; call again at

@@ -267,7 +267,7 @@ pub unsafe extern "C" fn fp_needed(config: *const FpConfig) -> i64 {
         // SAFETY: the caller passes a configuration.
         let config = unsafe { borrow(config) }?.read()?;
         with_scratch(|| config.validate().map_err(|error| Errno::from(&error)))??;
-        i64::try_from(crate::stack::needed(&config)).map_err(|_| Errno(FP_EINVAL))
+        i64::try_from(crate::arena::needed(&config)).map_err(|_| Errno(FP_EINVAL))
     };
     needed().unwrap_or_else(|Errno(number)| i64::from(-number))
 }

@@ -18,6 +18,7 @@ extern crate alloc;
 
 mod address;
 mod allocator;
+mod arena;
 mod config;
 mod device;
 mod enter;

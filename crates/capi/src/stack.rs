@@ -6,7 +6,6 @@
 use core::{
     cell::UnsafeCell,
     ffi::c_void,
-    mem::{align_of, size_of},
     sync::atomic::{AtomicU32, Ordering},
 };
 
@@ -15,11 +14,12 @@ use fullpipe::{Config, Instant, Stack, turn};
 use crate::{
     address::FpInterface,
     allocator,
+    arena::{FP_ARENA_ALIGN, HEAD, needed},
     config::{FpConfig, borrow, borrow_mut},
     device::{CDevice, FpDevice},
     enter::{FpStack, MAGIC, StackState, enter},
     errno::{Errno, FP_EFAULT, FP_ENOMEM, returned},
-    heap::{Heap, UNIT},
+    heap::Heap,
     host::FpHost,
     sockets::table::SocketTable,
 };
@@ -31,9 +31,6 @@ mod tests;
 /// numeric identifiers of knobs and limits may differ between versions.
 pub const FP_VERSION: u32 = 100;
 
-/// Alignment of an arena in bytes.
-pub const FP_ARENA_ALIGN: usize = 16;
-
 /// A flag of `fp_turn`: the turn's budget of work was used up or a timer is due; call again at
 /// once.
 pub const FP_TURN_MORE_WORK: i32 = 1;
@@ -44,21 +41,6 @@ pub const FP_TURN_DEVICE_FULL: i32 = 2;
 pub const FP_TURN_RECEIVED: i32 = 4;
 /// A flag of `fp_turn`: a frame was sent.
 pub const FP_TURN_SENT: i32 = 8;
-
-const _: () = assert!(align_of::<FpStack>() <= FP_ARENA_ALIGN && UNIT <= FP_ARENA_ALIGN);
-
-/// Bytes at the start of an arena for the stack itself.
-const HEAD: usize = size_of::<FpStack>().next_multiple_of(FP_ARENA_ALIGN);
-
-/// Spare bytes: sizes of allocations are rounded up, and short texts are allocated while a stack is
-/// built.
-const SPARE: u64 = 4 * 1024;
-
-/// Returns the bytes that an arena needs.
-pub(crate) fn needed(config: &Config) -> u64 {
-    let sockets = SocketTable::bytes(config);
-    HEAD as u64 + config.memory_needed() + sockets + SPARE
-}
 
 /// Returns the version of the library, which must be FP_VERSION.
 #[unsafe(no_mangle)]

@@ -22,6 +22,9 @@ use std::{
 use crate::{driver::Driver, errno::check};
 
 mod answer;
+mod question;
+
+pub use question::Question;
 
 /// Beginning of the names of the sockets; the number of the process and the number of the stack in
 /// this process follow.
@@ -34,34 +37,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST: u64 = 16 << 20;
 /// Flag of a listening socket in `/proc/net/unix`.
 const LISTENS: u32 = 0x1_0000;
-
-/// A question about a running stack. The answer is a JSON array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// The interfaces, with `interface` (number), `mac` (`null` without Ethernet), `mtu`,
-    /// `loopback`, and `addresses`: `address`, `prefix_len`, `temporary` (RFC 8981), and `state`
-    /// (`preferred`, `deprecated`, or `tentative` before duplicate address detection has ended).
-    Addresses,
-    /// The routes, with `to`, `gateway`, `interface`, `metric`, `source`, and `origin`: `address` for the network
-    /// of an address, `added` for a route that the program added, `router` for a route that a
-    /// router announced.
-    Routes,
-    /// The neighbours, with `address`, `mac`, `interface`, and `state` (the names of Linux).
-    Neighbours,
-}
-
-impl Question {
-    const ALL: [Self; 3] = [Self::Addresses, Self::Routes, Self::Neighbours];
-
-    /// Returns the word that asks the question.
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Addresses => "addresses",
-            Self::Routes => "routes",
-            Self::Neighbours => "neighbours",
-        }
-    }
-}
 
 /// A stack that runs in a process of this network namespace and can be asked; see
 /// [`RuntimeBuilder::inspectable`](crate::RuntimeBuilder::inspectable).

@@ -4,7 +4,9 @@
 //! driver moves the frames.
 
 mod dhcp;
+mod error;
 mod names;
+mod unaddressed;
 
 use std::{
     fmt,
@@ -15,9 +17,9 @@ use std::{
     time::{Duration, Instant as Moment},
 };
 
-use fullpipe::{
-    Config, ConfigError, Instant, Interface, InterfaceId, MacAddress, Stack, device::Capabilities,
-};
+use fullpipe::{Config, Instant, Interface, InterfaceId, MacAddress, Stack, device::Capabilities};
+
+pub use error::StartError;
 
 use crate::{
     capture::Capture, device::HostDevice, driver::Driver, entropy, inspection::Inspection,
@@ -27,38 +29,6 @@ use crate::{
 /// Interval at which [`Runtime::finish`] checks for open connections, and at which the start checks
 /// whether the address may be used.
 const FINISH_POLL: Duration = Duration::from_millis(5);
-
-/// Error of starting a stack.
-#[derive(Debug)]
-pub enum StartError {
-    /// A knob (a setting of the stack) or an address is invalid.
-    Config(ConfigError),
-    /// The operating system refused to create a thread or a descriptor, or to give entropy.
-    System(io::Error),
-    /// The device cannot serve a host with these addresses, or another host has one of them.
-    Device(io::Error),
-    /// The head of the capture could not be written.
-    Capture(io::Error),
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Config(error) => error.fmt(f),
-            Self::System(error) | Self::Device(error) => error.fmt(f),
-            Self::Capture(error) => write!(f, "the capture cannot be written: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Config(error) => Some(error),
-            Self::System(error) | Self::Device(error) | Self::Capture(error) => Some(error),
-        }
-    }
-}
 
 /// Settings of a [`Runtime`] before it starts; see [`Runtime::builder`].
 pub struct RuntimeBuilder {
@@ -220,8 +190,7 @@ impl RuntimeBuilder {
             }
             None => {
                 let identity = (self.host_name, self.previous);
-                let started =
-                    dhcp::start_without_address(&self.config, interface, secret, identity)?;
+                let started = unaddressed::start(&self.config, interface, secret, identity)?;
                 (started.0, Some(started.1))
             }
         };

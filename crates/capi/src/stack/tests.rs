@@ -6,7 +6,7 @@ use fullpipe::{
     presets::PRESETS,
 };
 
-use super::{HEAD, SPARE, needed};
+use crate::arena::{HEAD, SPARE, needed};
 use crate::sockets::table::SocketTable;
 
 /// Returns the largest number of bytes that are allocated at the same time while a stack is built.

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fullpipe::{InterfaceId, Stack, Subnet, device::Medium};
 
-use super::Question;
+use super::question::Question;
 
 /// Returns the answer to `question`.
 pub(super) fn to(question: Question, stack: &Stack) -> String {

@@ -6,12 +6,13 @@
 //! the interface are not received. Received frames are read without a system call from a ring of
 //! slots in memory that is shared with the kernel, and frames are sent many at a time.
 
+mod message;
 mod ring;
 mod send;
 pub(crate) mod socket;
 
 use std::{
-    io, mem,
+    io,
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -22,6 +23,7 @@ use fullpipe::{
     device::{Capabilities, Medium, RxMeta, TxMeta},
 };
 
+use self::message::{message, part};
 use self::ring::{Front, ReceiveRing};
 use crate::{
     device::{HostDevice, LINK_HEADER_MAX, OutgoingFrame},
@@ -110,22 +112,6 @@ impl PacketSocket {
             count => count?.saturating_sub(VNET_LEN),
         };
         Ok((len, virtio::read(&head, &buffer[..len])))
-    }
-}
-
-/// Creates a message of `parts`; the pointers in it are valid as long as `parts`.
-fn message(parts: &mut [libc::iovec]) -> libc::msghdr {
-    // SAFETY: `msghdr` is plain data, for which zero is a value.
-    let mut message: libc::msghdr = unsafe { mem::zeroed() };
-    message.msg_iov = parts.as_mut_ptr();
-    message.msg_iovlen = parts.len() as _;
-    message
-}
-
-const fn part(base: *mut u8, len: usize) -> libc::iovec {
-    libc::iovec {
-        iov_base: base.cast(),
-        iov_len: len,
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
     os::fd::{AsRawFd, OwnedFd},
 };
 
-use super::{message, part};
+use super::message::{message, part};
 use crate::{
     device::OutgoingFrame,
     virtio::{self, VNET_LEN},

@@ -7,7 +7,7 @@ mod datagrams;
 mod table;
 mod via;
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use fullpipe::Refusal;
 
@@ -124,12 +124,4 @@ fn is_exhausted(error: &io::Error) -> bool {
     error
         .raw_os_error()
         .is_some_and(|code| codes.contains(&code))
-}
-
-/// Returns the unspecified address of the family of `to`, with port 0.
-fn any_for(to: SocketAddr) -> SocketAddr {
-    match to {
-        SocketAddr::V4(_) => SocketAddr::from(([0; 4], 0)),
-        SocketAddr::V6(_) => SocketAddr::from(([0; 16], 0)),
-    }
 }

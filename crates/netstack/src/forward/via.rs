@@ -4,10 +4,11 @@
 //! Rule: a proxy's refusal becomes the error that the target itself would have caused. Bytes after
 //! the proxy's answer are not read here, because the target sent them.
 
+mod error;
 mod proxy;
 
 use std::{
-    fmt, io,
+    io,
     net::{IpAddr, SocketAddr},
     str::FromStr,
 };
@@ -17,9 +18,8 @@ use tokio::{
     net::{TcpSocket, TcpStream, UdpSocket},
 };
 
+pub use error::ViaError;
 pub use proxy::{Login, Proxy};
-
-use super::any_for;
 
 /// Longest answer of an HTTP proxy, in bytes.
 const ANSWER_MAX: usize = 8 << 10;
@@ -38,18 +38,6 @@ pub enum Via {
     /// This HTTP proxy, with CONNECT, which carries no UDP.
     Http(Proxy),
 }
-
-/// The error for a text that names no [`Via`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ViaError(String);
-
-impl fmt::Display for ViaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ViaError {}
 
 impl FromStr for Via {
     type Err = ViaError;
@@ -303,6 +291,14 @@ async fn http_connect(
 
 fn refused(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionRefused, why)
+}
+
+/// Returns the unspecified address of the family of `to`, with port 0.
+fn any_for(to: SocketAddr) -> SocketAddr {
+    match to {
+        SocketAddr::V4(_) => SocketAddr::from(([0; 4], 0)),
+        SocketAddr::V6(_) => SocketAddr::from(([0; 16], 0)),
+    }
 }
 
 #[cfg(test)]

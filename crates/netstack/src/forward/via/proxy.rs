@@ -11,7 +11,7 @@ use std::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use percent_encoding::percent_decode_str;
 
-use super::ViaError;
+use super::error::ViaError;
 
 /// Longest name and longest password that SOCKS5 can carry, in bytes. RFC 1929 §2.
 const LOGIN_MAX: usize = 255;
