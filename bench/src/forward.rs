@@ -11,6 +11,7 @@ mod measure;
 mod network;
 mod page;
 mod programs;
+mod row;
 mod traffic;
 
 use anyhow::Result;
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 
 pub use cases::ForwardCase;
 pub use contender::Contender;
-use measure::Measurement;
+use row::ForwardRow;
 
 #[derive(clap::Args)]
 pub struct ForwardArguments {
@@ -36,64 +37,6 @@ pub struct ForwardArguments {
     /// Write docs/forward-performance.md, too
     #[arg(long, conflicts_with_all = ["cases", "only"])]
     write: bool,
-}
-
-/// All measurements of one forwarder in one case.
-pub struct ForwardRow {
-    case: ForwardCase,
-    contender: Contender,
-    measurements: Vec<Measurement>,
-    /// The failures, one for each round that failed.
-    failures: Vec<String>,
-}
-
-impl ForwardRow {
-    /// Returns the median over the rounds of a figure; `None` if no round has the figure.
-    fn median(&self, figure: impl Fn(&Measurement) -> Option<f64>) -> Option<f64> {
-        let mut figures: Vec<f64> = self.measurements.iter().filter_map(figure).collect();
-        figures.sort_by(f64::total_cmp);
-        let middle = figures.len() / 2;
-        match figures.len() {
-            0 => None,
-            len if len % 2 == 1 => Some(figures[middle]),
-            _ => Some((figures[middle - 1] + figures[middle]) / 2.0),
-        }
-    }
-
-    /// Returns the median goodput in Mbit/s.
-    fn goodput_mbps(&self) -> Option<f64> {
-        self.median(|one| one.goodput_mbps)
-    }
-
-    /// Returns the median CPU time of the forwarder for 1 GiB of payload, in seconds.
-    fn cpu_s_per_gib(&self) -> Option<f64> {
-        self.median(|one| one.cpu_s_per_gib)
-    }
-
-    /// Returns the median of the resident memory with all flows open, in MiB.
-    fn resident_mib(&self) -> Option<f64> {
-        self.median(|one| one.resident_mib)
-    }
-
-    fn json(&self) -> Value {
-        let rounds = |figure: fn(&Measurement) -> Option<f64>| {
-            let figures = self.measurements.iter().filter_map(figure);
-            figures.collect::<Vec<f64>>()
-        };
-        json!({
-            "case": self.case.name(),
-            "forwarder": self.contender.name(),
-            "goodput_mbps": self.goodput_mbps(),
-            "cpu_s_per_gib": self.cpu_s_per_gib(),
-            "resident_mib": self.resident_mib(),
-            "rounds": {
-                "goodput_mbps": rounds(|one| one.goodput_mbps),
-                "cpu_s_per_gib": rounds(|one| one.cpu_s_per_gib),
-                "resident_mib": rounds(|one| one.resident_mib),
-            },
-            "failures": self.failures,
-        })
-    }
 }
 
 /// Carries the flows of the TUN device `device` until the process ends.

@@ -20,14 +20,13 @@ use fullpipe_host::{DeviceOptions, Namespace};
 use fullpipe_perf::live::{LiveEnd, LiveLink};
 use fullpipe_sim::{LinkModel, link::Queue};
 
-use super::{
-    contender::{Contender, Process},
-    programs::MTU,
-};
+use super::contender::{Contender, Process};
 
 /// Address and port of the server.
 pub const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 7, 0, 2)), 7000);
 
+/// MTU of the TUN device, in bytes.
+pub const MTU: u16 = 1500;
 /// Name of the TUN device.
 const DEVICE: &str = "fp0";
 /// Longest time until a forwarder has opened its device.

@@ -8,7 +8,7 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
-use super::{Contender, ForwardCase, ForwardRow};
+use super::{Contender, ForwardCase, row::ForwardRow};
 use crate::{guard::rustc_version, page::processor};
 
 /// Writes the page.

@@ -3,20 +3,17 @@
 //! The one rule: after any script, the stack under test receives the client's request, and the
 //! client receives the answer within [`PATIENCE`].
 
-use core::net::{Ipv4Addr, SocketAddr};
+use core::net::SocketAddr;
 
 use fullpipe::config::Config;
 use fullpipe::device::{Capabilities, RxMeta};
 use fullpipe::{ConnectOptions, ConnectionId, Duration, Info, Instant, Interface, Read, Stack};
 use fullpipe_pool::Holder;
 
-use super::packets::{OUR_IP, mac_of};
+use super::packets::{FRIEND_IP, OUR_IP, mac_of};
 use super::port::Port;
 use super::tuple::{Tuple, byte_of};
 use super::{PORT, World};
-
-/// Address of the client.
-pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 77);
 
 /// Bytes of the client's request.
 const REQUEST: u32 = 700;
@@ -49,8 +46,8 @@ impl Friend {
         config.tcp.rto_max = Duration::from_secs(4);
         (config.tcp.retries2, config.tcp.syn_retries) = (255, 255);
         let interface = Interface {
-            mac: mac_of(ADDRESS),
-            address: ADDRESS.into(),
+            mac: mac_of(FRIEND_IP),
+            address: FRIEND_IP.into(),
             prefix_len: 24,
             gateway: None,
             capabilities,
@@ -63,7 +60,7 @@ impl Friend {
             .expect("there is a route");
         let (local, _) = stack.tcp_ends(id).expect("the connection is open");
         let tuple = Tuple {
-            peer: ADDRESS,
+            peer: FRIEND_IP,
             peer_port: local.port(),
             port: PORT,
         };

@@ -30,7 +30,7 @@ use fullpipe_wire::{ArpOperation, Ecn, Icmpv4Message, TcpHeader};
 
 use crate::script::Script;
 use flows::Flows;
-use packets::{OUR_IP, mac_of};
+use packets::{FRIEND_IP, OUR_IP, mac_of};
 use port::{Port, Seen};
 use setup::{Setup, peer_ip};
 use tuple::Tuple;
@@ -425,7 +425,7 @@ impl World {
                 };
                 self.learn(tuple);
                 self.flows.leaves(tuple, &header, &payload);
-                if ip.dst == friend::ADDRESS {
+                if ip.dst == FRIEND_IP {
                     self.to_friend.push(frame);
                 }
             }

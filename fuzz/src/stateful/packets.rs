@@ -17,6 +17,8 @@ use crate::script::Script;
 pub const OUR_MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 /// Address of the stack.
 pub const OUR_IP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+/// Address of the honest client.
+pub const FRIEND_IP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 77);
 /// Address of the router.
 pub const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 254);
 

@@ -11,7 +11,7 @@ use fullpipe_netstack::{
     forward::{FlowTable, Forwarder, Via},
 };
 
-use super::MTU;
+use super::super::network::MTU;
 
 pub fn run(name: &str) -> Result<()> {
     let options = DeviceOptions {

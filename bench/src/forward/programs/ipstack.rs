@@ -5,7 +5,7 @@
 use anyhow::Result;
 use ipstack::{IpStack, IpStackConfig, IpStackStream};
 
-use super::{MTU, relay};
+use super::{super::network::MTU, relay::relay};
 
 #[tokio::main]
 pub async fn run(name: &str) -> Result<()> {

@@ -10,7 +10,7 @@ use futures::{SinkExt, StreamExt};
 use netstack_smoltcp::StackBuilder;
 use tun_rs::{AsyncDevice, DeviceBuilder, IDEAL_BATCH_SIZE, VIRTIO_NET_HDR_LEN};
 
-use super::{MTU, relay};
+use super::{super::network::MTU, relay::relay};
 
 /// Room for one packet of the device: the example's own value.
 const PACKET: usize = 1600;

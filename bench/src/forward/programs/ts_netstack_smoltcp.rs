@@ -13,7 +13,10 @@ use ts_netstack_smoltcp::{
 };
 use tun_rs::DeviceBuilder;
 
-use super::{super::network::SERVER, MTU, relay};
+use super::{
+    super::network::{MTU, SERVER},
+    relay::relay,
+};
 
 /// Longest time between two looks for packets: the README's own value.
 const LOOK: Duration = Duration::from_millis(10);

@@ -11,7 +11,10 @@ use fullpipe_scenario::{
 };
 use fullpipe_sim::{Pace, app::ReadPlan};
 
-use super::{Lever, Sizes, change};
+use super::{
+    lever::{Lever, change},
+    sizes::Sizes,
+};
 
 /// Numbers of connections that are tried in place of one.
 const CONNECTIONS: [u32; 2] = [2, 4];

@@ -10,7 +10,10 @@ use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_scenario::{HostPlan, Setup};
 use fullpipe_tcp::CongestionAlgorithm;
 
-use super::{Lever, Sizes, change};
+use super::{
+    lever::{Lever, change},
+    sizes::Sizes,
+};
 
 /// The hosts whose setting a row changes.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use fullpipe_explain::{Change, LeverKind};
 use fullpipe_scenario::{Setup, experiment::LinkPlan, units::rate_setting};
 use fullpipe_sim::link::{Direction, EcnThreshold, LinkModel, Queue};
 
-use super::{Lever, change};
+use super::lever::{Lever, change};
 
 /// Factor by which the ample rate exceeds the present rate. A run for a fixed time carries up to
 /// this many times the bytes, so it is not larger.

@@ -23,7 +23,11 @@ use fullpipe_perf::{
 };
 use fullpipe_scenario::experiment::FlowPlan;
 
-use super::{FullpipeEnd, ReceiverView, ViewCase, Viewed, pair::PairedDevice};
+use super::{
+    case::{FullpipeEnd, ViewCase},
+    pair::PairedDevice,
+    viewed::{ReceiverView, Viewed},
+};
 use crate::{
     follow::{FollowedSockets, Follower},
     hosts::{DEVICE, PREFIX, address, service, side_of},

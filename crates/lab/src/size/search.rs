@@ -15,9 +15,10 @@ use fullpipe_scenario::{
 };
 
 use super::{
-    AmpleResult, CurvePoint, HostRole, KnobSize, SizeError, SizeRequest,
     buffer::Buffer,
-    error::LARGEST,
+    error::{LARGEST, SizeError},
+    request::{SEEDS, SizeRequest},
+    result::{AmpleResult, CurvePoint, HostRole, KnobSize},
     runs::Runs,
     sample::{Estimate, Sample},
     world::{Length, only},
@@ -101,9 +102,6 @@ const GAIN: f64 = 0.005;
 const GAIN_WITH_LOSSES: f64 = PRECISE;
 /// Goodput is known precisely enough if its 95 % confidence interval is narrower than this share.
 pub const PRECISE: f64 = 0.03;
-/// Smallest and largest number of seeds of a value on a path with losses. Each further step doubles
-/// the number of seeds.
-pub const SEEDS: (usize, usize) = (4, 128);
 /// Bytes that the runs of a knob's search may carry. After that, no value runs with further seeds.
 const MOST_BYTES: u64 = 3_000_000_000;
 /// Doubling resources ends after this many consecutive steps without gain. One step does not

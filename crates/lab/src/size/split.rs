@@ -6,10 +6,11 @@
 
 use fullpipe_explain::NamedSetting;
 use fullpipe_scenario::experiment::{Row, Setup};
-use serde::Serialize;
 
 use super::{
-    HostRole, SizeError, SizeRequest,
+    error::SizeError,
+    request::SizeRequest,
+    result::{Divided, HostRole, Split},
     runs::Runs,
     search::{Ample, buffer, named_setting},
     world::only,
@@ -18,37 +19,6 @@ use crate::report::RowReport;
 
 /// Number of parts into which the memory is divided.
 const PARTS: u64 = 10;
-
-/// The divisions that were tried.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Split {
-    /// Name of the send buffer in the host's system.
-    pub send_knob: String,
-    /// Name of the receive buffer in the host's system.
-    pub receive_knob: String,
-    /// Index of the best division in the curve.
-    pub best: usize,
-    /// Every division, the smallest send buffer first.
-    pub curve: Vec<Divided>,
-    /// Result if each buffer may use all memory.
-    pub undivided: Divided,
-}
-
-/// A division and its result when sending and receiving at the same time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Divided {
-    /// Size of the send buffer, in the form of the host's system.
-    pub send: String,
-    /// Size of the receive buffer, in the form of the host's system.
-    pub receive: String,
-    /// Goodput sent, in Mbit/s.
-    pub sent_mbps: f64,
-    /// Goodput received, in Mbit/s.
-    pub received_mbps: f64,
-    /// Result of the worse direction: its goodput, as a share of its goodput with all memory while
-    /// the other direction is idle.
-    pub kept: f64,
-}
 
 /// Tries divisions in tenths. `alone` contains the result of each direction while the other
 /// direction is idle.

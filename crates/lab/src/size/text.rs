@@ -6,7 +6,10 @@ use std::fmt::Write;
 
 use fullpipe_scenario::units::{grouped, rate_text, three_digits};
 
-use super::{AmpleResult, Divided, KnobSize, Size, Split, search::PRECISE};
+use super::{
+    result::{AmpleResult, Divided, KnobSize, Size, Split},
+    search::PRECISE,
+};
 
 use crate::{layout::Layout, verdict_text::verdict_text};
 

@@ -7,7 +7,7 @@
 
 use fullpipe_scenario::experiment::{Experiment, HostPlan, Row};
 
-use super::{HostRole, SizeError, SizeRequest};
+use super::{error::SizeError, request::SizeRequest, result::HostRole};
 
 /// A full frame, in bits.
 const FRAME_BITS: f64 = 1_514.0 * 8.0;

@@ -8,7 +8,7 @@ use std::{
     net::{IpAddr, Ipv4Addr},
 };
 
-use super::{Rule, Which};
+use super::rule::{Rule, Which};
 
 /// Deepest nesting of parentheses.
 const DEPTH_MAX: usize = 64;
