@@ -7,16 +7,20 @@
 //! date.
 
 mod install;
+mod library;
 mod unet3;
 
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use fullpipe::{Config, Limit, ReceiveLimit};
 
+use library::execute;
 use xtask::repository;
+
+pub use library::HEADER;
 
 /// Install the C library, or run the program of the uNet3 document with it.
 #[derive(clap::Args)]
@@ -76,28 +80,6 @@ pub fn run(arguments: &CapiArguments) -> Result<()> {
     }
     Ok(())
 }
-
-/// Runs a command, which must succeed.
-fn execute(command: &mut Command) -> Result<()> {
-    command.current_dir(repository::root());
-    let name = command.get_program().to_string_lossy().into_owned();
-    let status = command
-        .status()
-        .with_context(|| format!("running {name}"))?;
-    ensure!(status.success(), "{name} failed: {status}");
-    Ok(())
-}
-
-/// Builds the optimised libraries and returns their folder.
-fn build() -> Result<PathBuf> {
-    execute(Command::new(env!("CARGO")).args(["build", "--release", "-p", "fullpipe-capi"]))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.unwrap_or_else(|| repository::root().join("target"));
-    Ok(target.join("release"))
-}
-
-/// Path of the header, relative to the repository's root.
-pub const HEADER: &str = "crates/capi/include/fullpipe.h";
 
 /// Returns the text of the header.
 ///

@@ -7,9 +7,9 @@
 
 use std::time::Duration;
 
-use super::ALL;
 use super::child::Child;
 use super::outcome::Outcome;
+use super::selection::ALL;
 use super::tools;
 use crate::repository;
 

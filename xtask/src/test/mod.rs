@@ -12,6 +12,7 @@ mod firmware;
 mod limit;
 mod outcome;
 mod python;
+mod selection;
 pub mod tools;
 
 #[cfg(test)]
@@ -25,6 +26,9 @@ use clap::ValueEnum;
 use crate::bench;
 use child::Child;
 use outcome::{Outcome, Summary};
+use selection::PROFILE;
+
+pub use selection::ALL;
 
 /// Run every check and every test; the last line counts what passed and failed.
 ///
@@ -295,16 +299,6 @@ fn without(off: &str) -> String {
     let on = on.join(",");
     format!("check -p fullpipe --no-default-features --features {on}")
 }
-
-/// Packages and features of the program `tasks` and of every step that builds tests with the
-/// profile `dev`. They share one selection, because cargo compiles nearly every crate again for
-/// another selection. The features are `tokio` (sockets for tokio) and `tasks` (this program's
-/// other tasks).
-pub const ALL: &str = "--workspace --features fullpipe-host/tokio,xtask/tasks";
-
-/// Profile of the wheel and of the tests of [`Step::Lab`]. It optimises the crates in which they
-/// compute, and the others less than `release`, with which users build.
-const PROFILE: &str = "tested";
 
 /// Parts of the names of the ignored tests that [`Step::Interop`] leaves out, because other steps
 /// run them: the tests of [`Step::Lab`], which need only time and an optimised build, of

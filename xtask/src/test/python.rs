@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use super::PROFILE;
 use super::child::Child;
 use super::console;
 use super::outcome::Outcome;
+use super::selection::PROFILE;
 use super::tools;
 use crate::repository;
 

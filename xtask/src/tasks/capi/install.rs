@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{HEADER, build, execute};
+use super::library::{HEADER, build, execute};
 use xtask::repository;
 
 /// File name of the shared library, with its version.

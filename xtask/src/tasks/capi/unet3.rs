@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{build, execute};
+use super::library::{build, execute};
 
 /// The namespace of the tests.
 const NAMESPACE: &str = "fp-unet3";

@@ -23,8 +23,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 
 use world_files::WorldSource;
-use worlds::{Failure, Plan};
-use xtask::repository;
+use worlds::Plan;
 
 /// Run random worlds (simulated networks), then the fuzzers, and report each failure.
 ///
@@ -187,7 +186,7 @@ pub fn run(arguments: &SoakArguments) -> Result<()> {
         seconds: arguments.within(),
         jobs: arguments.jobs,
     };
-    let held = report(&worlds::run(&plan)?);
+    let held = worlds::report(&worlds::run(&plan)?);
     if arguments.fuzz_seconds == 0 {
         return held;
     }
@@ -213,19 +212,4 @@ fn replay(world: &WorldSource, pcap: Option<&Path>) -> Result<()> {
         }
         Err(why) => bail!("{world}: {why}"),
     }
-}
-
-/// Stores each failed world in a file, and prints the command that replays it.
-fn report(failures: &[Failure]) -> Result<()> {
-    for failure in failures {
-        let Failure { world, why } = failure;
-        let file = world_files::keep(&failure.world, &failure.why)?;
-        let file = file.strip_prefix(repository::root()).unwrap_or(&file);
-        println!(
-            "{world}: {why}\n  replay: cargo xtask soak --replay {}",
-            file.display()
-        );
-    }
-    ensure!(failures.is_empty(), "{} worlds failed", failures.len());
-    Ok(())
 }

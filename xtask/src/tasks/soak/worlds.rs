@@ -20,7 +20,8 @@ use anyhow::{Context, Result, ensure};
 use fullpipe_sim::{WorldFailure, WorldPlan, WorldSummary, check::CheckCoverage};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::world_files::WorldSource;
+use super::world_files::{self, WorldSource};
+use xtask::repository;
 
 /// Real time after which a world counts as endless.
 const NEVER_ENDS: Duration = Duration::from_secs(300);
@@ -307,13 +308,31 @@ impl Run<'_> {
                 let why = format!("still running after {} s", NEVER_ENDS.as_secs());
                 failures.push(Failure { world, why });
                 self.bar.finish_and_clear();
-                if let Err(error) = super::report(&failures) {
+                if let Err(error) = report(&failures) {
                     eprintln!("xtask: {error:#}");
                 }
                 std::process::exit(1);
             }
         }
     }
+}
+
+/// Stores each failed world in a file, and prints the command that replays it.
+///
+/// # Errors
+/// Fails if there are failures, or if a file cannot be written.
+pub fn report(failures: &[Failure]) -> Result<()> {
+    for failure in failures {
+        let Failure { world, why } = failure;
+        let file = world_files::keep(&failure.world, &failure.why)?;
+        let file = file.strip_prefix(repository::root()).unwrap_or(&file);
+        println!(
+            "{world}: {why}\n  replay: cargo xtask soak --replay {}",
+            file.display()
+        );
+    }
+    ensure!(failures.is_empty(), "{} worlds failed", failures.len());
+    Ok(())
 }
 
 fn progress_bar(plan: &Plan) -> ProgressBar {

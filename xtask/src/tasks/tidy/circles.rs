@@ -1,16 +1,18 @@
-//! Finds files of a crate that import each other in a circle.
+//! Finds files of a crate that use each other in a circle.
 //!
-//! The one rule: an edge is a `use` of an item that the other file defines. A re-exported name
-//! leads to the file that defines it. The re-export itself (`pub use`) is not an edge, so a
-//! `mod.rs` may re-export items of its children.
+//! The one rule: an edge is a `use` or a path of an item that the other file defines. A re-exported
+//! name leads to the file that defines it. The re-export itself (`pub use`) is not an edge, so a
+//! `mod.rs` may re-export items of its children; its own use of the re-exported name is one.
 //!
-//! Paths in expressions are not imports. Tests are ignored.
+//! Fields and methods are not followed. Tests are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use syn::{UseTree, Visibility};
 
-use super::{Finding, RustFile, is_for_tests};
+use super::finding::Finding;
+use super::paths::{self, Names};
+use super::rust_file::{RustFile, is_for_tests};
 
 type ModulePath = Vec<String>;
 
@@ -29,7 +31,12 @@ struct Module<'a> {
     file: &'a str,
     defines: BTreeSet<String>,
     imports: Vec<Import>,
+    /// The paths in its items.
+    paths: BTreeSet<Names>,
 }
+
+/// For each file, the files that it uses, each with one path that does so.
+type Edges<'a> = BTreeMap<&'a str, BTreeMap<&'a str, String>>;
 
 /// The modules of a crate.
 #[derive(Default)]
@@ -71,22 +78,32 @@ impl<'a> Modules<'a> {
                         self.add(file, path, items);
                     }
                 }
-                other => module.defines.extend(defined(other)),
+                other => {
+                    module.defines.extend(defined(other));
+                    module.paths.extend(paths::in_item(other));
+                }
             }
         }
         self.of.insert(path, module);
     }
 
-    /// Returns, for each file, the files from which it imports.
-    pub fn edges(&self) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
-        let mut edges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    /// Returns, for each file, the files that it uses.
+    pub fn edges(&self) -> Edges<'a> {
+        let mut edges = Edges::new();
         for (path, module) in &self.of {
             let of_file = edges.entry(module.file).or_default();
-            for import in module.imports.iter().filter(|import| !import.is_reexport) {
-                if let Some(file) = self.resolve(path, &import.path, 0)
+            let imports = module.imports.iter();
+            let imported = imports.filter(|i| !i.is_reexport).map(|i| &i.path);
+            let named = module.paths.iter().filter(|names| {
+                // A single name is defined here, or is already an edge because of its import.
+                let reexports = |i: &Import| i.is_reexport && i.binds == names[0];
+                names.len() > 1 || module.imports.iter().any(reexports)
+            });
+            for names in imported.chain(named) {
+                if let Some(file) = self.resolve(path, names, 0)
                     && file != module.file
                 {
-                    of_file.insert(file);
+                    of_file.entry(file).or_insert_with(|| names.join("::"));
                 }
             }
         }
@@ -252,16 +269,16 @@ fn defined(item: &syn::Item) -> Option<String> {
     Some(ident.to_string())
 }
 
-/// Returns the groups of files that import each other, directly or through other files. Each group
-/// is sorted.
-pub fn circles<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a str>> {
+/// Returns the groups of files that use each other, directly or through other files. Each group is
+/// sorted.
+fn circles<'a>(edges: &Edges<'a>) -> Vec<Vec<&'a str>> {
     let reach: BTreeMap<&str, BTreeSet<&str>> = edges
         .keys()
         .map(|file| {
             let mut seen = BTreeSet::new();
             let mut open = vec![*file];
             while let Some(at) = open.pop() {
-                let next = edges.get(at).into_iter().flatten();
+                let next = edges.get(at).into_iter().flat_map(BTreeMap::keys);
                 open.extend(next.filter(|file| seen.insert(**file)).copied());
             }
             (*file, seen)
@@ -280,18 +297,19 @@ pub fn circles<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a 
 /// Reports the circles of one crate.
 pub fn check(modules: &Modules<'_>) -> Vec<Finding> {
     let edges = modules.edges();
-    let circles = circles(&edges);
     let mut findings = Vec::new();
-    for circle in circles {
-        let inside = |file: &str| -> Vec<&str> {
+    for circle in circles(&edges) {
+        let inside = |file: &str| -> Vec<String> {
             let of = edges.get(file).into_iter().flatten();
-            of.filter(|other| circle.contains(other)).copied().collect()
+            of.filter(|(other, _)| circle.contains(other))
+                .map(|(other, path)| format!("{other} (`{path}`)"))
+                .collect()
         };
         let shown: Vec<String> = circle
             .iter()
             .map(|file| format!("{file} uses {}", inside(file).join(", ")))
             .collect();
-        let says = format!("files import each other in a circle: {}", shown.join("; "));
+        let says = format!("files use each other in a circle: {}", shown.join("; "));
         findings.push(Finding::new(circle[0], 1, says));
     }
     findings

@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::Finding;
+use super::finding::Finding;
 use super::source::CORE;
 use xtask::repository;
 

@@ -6,8 +6,8 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::Finding;
 use super::edges::{elements, metadata, text};
+use super::finding::Finding;
 
 /// The firmware's manifest.
 const MANIFEST: &str = "firmware/Cargo.toml";

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Finding;
+use super::finding::Finding;
 
 /// Path of the glossary.
 pub const FILE: &str = "docs/glossary.md";

@@ -11,7 +11,8 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 use super::exceptions::Exception;
-use super::{Finding, RustFile};
+use super::finding::Finding;
+use super::rust_file::RustFile;
 
 /// Longest permitted file, in lines.
 pub const FILE_LINES: usize = 800;

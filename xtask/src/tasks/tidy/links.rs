@@ -5,7 +5,7 @@
 //!
 //! Links inside the crate and links to other sites are not checked.
 
-use super::Finding;
+use super::finding::Finding;
 
 /// Checks a README of `crates/`.
 pub fn check(path: &str, text: &str) -> Vec<Finding> {

@@ -8,12 +8,15 @@
 mod circles;
 mod edges;
 mod exceptions;
+mod finding;
 mod firmware;
 mod glossary;
 mod lengths;
 mod links;
 mod names;
 mod openers;
+mod paths;
+mod rust_file;
 mod source;
 mod words;
 
@@ -21,14 +24,13 @@ mod words;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use anyhow::{Result, bail, ensure};
-use syn::spanned::Spanned;
-
 use xtask::repository;
 
 use crate::{api, docs};
+pub use finding::Finding;
+use rust_file::RustFile;
 
 /// Check the repository's rules: headers, lengths, imports, names, words, generated pages.
 #[derive(Default, clap::Args)]
@@ -52,65 +54,6 @@ const TEXTS: [&str; 17] = [
     ".c", ".cmake", ".css", ".h", ".html", ".ipynb", ".js", ".json", ".md", ".py", ".pyi", ".rs",
     ".sh", ".tcp", ".toml", ".txt", "run",
 ];
-
-/// A violation of a rule at one place.
-pub struct Finding {
-    path: String,
-    line: usize,
-    says: String,
-}
-
-impl Finding {
-    pub fn new(path: &str, line: usize, says: impl Into<String>) -> Finding {
-        Finding {
-            path: path.to_owned(),
-            line,
-            says: says.into(),
-        }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.path, self.line, self.says)
-    }
-}
-
-/// A Rust file, with its text and its syntax.
-pub struct RustFile {
-    path: String,
-    text: String,
-    syntax: syn::File,
-}
-
-impl RustFile {
-    fn parse(path: &str, text: &str) -> Result<RustFile, Finding> {
-        match syn::parse_file(text) {
-            Ok(syntax) => Ok(RustFile {
-                path: path.to_owned(),
-                text: text.to_owned(),
-                syntax,
-            }),
-            Err(error) => {
-                let line = error.span().span().start().line;
-                Err(Finding::new(path, line, format!("does not parse: {error}")))
-            }
-        }
-    }
-
-    /// Returns the crate's folder name if the file belongs to `crates/NAME/`.
-    fn crate_folder(&self) -> Option<&str> {
-        self.path.strip_prefix("crates/")?.split('/').next()
-    }
-}
-
-/// Returns true if the attributes exclude an item from ordinary builds.
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let test = |list: &syn::MetaList| list.tokens.to_string() == "test";
-        attribute.path().is_ident("cfg") && attribute.meta.require_list().is_ok_and(test)
-    })
-}
 
 /// Returns the part of the tree that contains a file: a folder of `crates/`, `xtask`, `fuzz`, or
 /// `docs` for everything else.

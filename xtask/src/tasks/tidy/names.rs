@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use syn::{Attribute, Ident, Visibility};
 
 use super::exceptions::MIRRORS;
-use super::{Finding, RustFile, is_for_tests};
+use super::finding::Finding;
+use super::rust_file::{RustFile, is_for_tests};
 
 /// Types and traits that are visible in each module without an import.
 const PRELUDE: [&str; 33] = [

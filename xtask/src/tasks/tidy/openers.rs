@@ -6,7 +6,7 @@
 //! Lines are read instead of syntax, so that comments in macros are also checked. In Python, every
 //! line that begins with three double quotes counts as the beginning of a docstring.
 
-use super::Finding;
+use super::finding::Finding;
 
 const QUESTIONS: [&str; 10] = [
     "What", "Whether", "Who", "Whom", "Whose", "How", "Where", "When", "Which", "Why",

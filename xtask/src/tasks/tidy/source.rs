@@ -8,7 +8,8 @@
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-use super::{Finding, RustFile};
+use super::finding::Finding;
+use super::rust_file::RustFile;
 
 /// The crates that run on any platform: no standard library, no unsafe code.
 pub const CORE: [&str; 4] = ["wire", "pool", "tcp", "stack"];

@@ -294,7 +294,8 @@ fn files_that_import_each_other_are_found_and_re_exports_are_no_imports() {
     assert_eq!(circles_of(&[a, plain_b]), Vec::<String>::new());
     let found = circles_of(&[a, b]);
     assert!(
-        found.len() == 1 && found[0].contains("a.rs uses b.rs; b.rs uses a.rs"),
+        found.len() == 1
+            && found[0].contains("a.rs uses b.rs (`crate::b::B`); b.rs uses a.rs (`super::a::A`)"),
         "{found:?}"
     );
 
@@ -336,6 +337,85 @@ fn files_that_import_each_other_are_found_and_re_exports_are_no_imports() {
         ),
     ] {
         let found = circles_of(&[("lib.rs", lib), ("one.rs", one), ("two.rs", two)]);
+        assert_eq!(found.len(), expected, "{name}: {found:?}");
+    }
+}
+
+/// Contents of a file: a name, the text, and the number of circles with a file that uses this one.
+const USES_BY_PATH: [(&str, &str, usize); 17] = [
+    ("a call", "fn g() { crate::two::f(); }\n", 1),
+    ("a call through super", "fn g() { super::two::f(); }\n", 1),
+    ("a type", "struct S { two: Option<super::two::Two> }\n", 1),
+    ("a bound", "fn g<T: super::two::Two>() {}\n", 1),
+    (
+        "a pattern",
+        "fn g(x: u8) { if let crate::two::Two = x {} }\n",
+        1,
+    ),
+    (
+        "an argument of a macro",
+        "fn g() { dbg!(1, [crate::two::f()]); }\n",
+        1,
+    ),
+    (
+        "a capital in a macro",
+        "pub use crate::two::Two;\nfn g() { dbg!(Two); }\n",
+        1,
+    ),
+    (
+        "an import in a function",
+        "fn g() { use crate::two::{f, Two}; }\n",
+        1,
+    ),
+    (
+        "an imported module",
+        "use crate::two;\nfn g() { two::f(); }\n",
+        1,
+    ),
+    (
+        "an implementation",
+        "impl crate::two::Two { fn g() {} }\n",
+        1,
+    ),
+    ("a re-export", "pub use crate::two::Two;\n", 0),
+    (
+        "a re-exported name",
+        "pub use crate::two::Two;\nfn g(_: Two) {}\n",
+        1,
+    ),
+    ("a visibility", "pub(in crate::two) struct S;\n", 0),
+    (
+        "another crate",
+        "fn g() { two_crate::two::f(); ::two::f(); }\n",
+        0,
+    ),
+    (
+        "an own name",
+        "mod two { pub fn f() {} }\nfn g() { two::f(); Self::two(); }\n",
+        0,
+    ),
+    (
+        "a method for tests",
+        "impl One { #[cfg(test)] fn g() { super::two::f(); } }\n",
+        0,
+    ),
+    (
+        "a function for tests",
+        "#[cfg(test)]\nfn g() { super::two::f(); }\n",
+        0,
+    ),
+];
+
+#[test]
+fn a_path_without_an_import_is_an_edge_wherever_it_stands() {
+    let lib = ("lib.rs", "mod one;\npub mod two;\n");
+    let two = (
+        "two.rs",
+        "use crate::one::One;\npub fn f() {}\npub struct Two;\n",
+    );
+    for (name, text, expected) in USES_BY_PATH {
+        let one = format!("pub struct One;\n{text}");
+        let found = circles_of(&[lib, ("one.rs", &one), two]);
         assert_eq!(found.len(), expected, "{name}: {found:?}");
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! The words are composed of halves here, so that this file passes the check.
 
-use super::Finding;
+use super::finding::Finding;
 
 /// Each word, with the remedy.
 const FORBIDDEN: [(&str, &str); 5] = [
