@@ -25,9 +25,13 @@ function svgElement(name, attributes = {}, ...children) {
   return made;
 }
 
+// Puts a space that does not break between a number and its unit.
+const unbroken = (text) =>
+  text.replace(/(\d) (?=(?:%|[kMG]?bit\/s|[kMG]?B|[mµu]?s)(?![A-Za-z]))/g, "$1\u00a0");
+
 // Returns the nodes of a text. Each name in backticks becomes a code element.
 function prose(text) {
-  return text.split("`").map((part, place) => (place % 2 === 1 ? element("code", {}, part) : part));
+  return unbroken(text).split("`").map((part, place) => (place % 2 === 1 ? element("code", {}, part) : part));
 }
 
 // Returns the text without backticks, for places that take no elements, such as canvases and

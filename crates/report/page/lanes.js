@@ -75,6 +75,7 @@ class LanePainter {
 
   draw(lanes) {
     const { plot, ink } = this;
+    this.labels = [];
     for (const lane of lanes) {
       const top = plot.top + lane.top * plot.scale;
       const height = lane.height * plot.scale;
@@ -84,6 +85,8 @@ class LanePainter {
       this.frame(lane, top, height);
     }
     drawTimeAxis(plot, ink);
+    // The labels come last, so that no line of the axis crosses them.
+    for (const label of this.labels) this.write(label);
   }
 
   frame(lane, top, height) {
@@ -177,28 +180,28 @@ class LanePainter {
     return [Math.max(0, begin - 1), end];
   }
 
-  // The first of `texts` that fits between `from` and `until`, in the middle.
+  // Notes the first of `texts` that fits between `from` and `until`, to be written in the middle.
   label(texts, from, until, top, height) {
-    const { plot, ink } = this;
-    const { context, scale } = plot;
+    const { context, scale } = this.plot;
     context.font = `${11 * scale}px system-ui, sans-serif`;
     for (const text of texts) {
       const width = context.measureText(text).width;
       if (until - from < width + 10 * scale) continue;
-      const middle = (from + until) / 2;
-      context.fillStyle = ink.paper;
-      context.globalAlpha = 0.86;
-      context.fillRect(
-        middle - width / 2 - 4 * scale,
-        top + 2.5 * scale,
-        width + 8 * scale,
-        height - 5 * scale,
-      );
-      context.globalAlpha = 1;
-      context.fillStyle = ink.text;
-      context.textAlign = "center";
-      context.fillText(text, middle, top + height / 2 + 4 * scale);
+      this.labels.push({ text, width, middle: (from + until) / 2, top, height });
       return;
     }
+  }
+
+  write({ text, width, middle, top, height }) {
+    const { plot, ink } = this;
+    const { context, scale } = plot;
+    context.font = `${11 * scale}px system-ui, sans-serif`;
+    context.fillStyle = ink.paper;
+    context.globalAlpha = 0.86;
+    context.fillRect(middle - width / 2 - 4 * scale, top + 2.5 * scale, width + 8 * scale, height - 5 * scale);
+    context.globalAlpha = 1;
+    context.fillStyle = ink.text;
+    context.textAlign = "center";
+    context.fillText(text, middle, top + height / 2 + 4 * scale);
   }
 }

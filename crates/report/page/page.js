@@ -31,6 +31,7 @@ function draw(graphs) {
   const fitted = shown.map((stack) => stack.fit(scale));
   const isCommon = settings.common && shown.length > 1;
   const ranges = isCommon && (graphs || fitted.includes(true)) ? commonRanges(shown) : undefined;
+  if (graphs || ranges) for (const stack of shown) stack.markApart(ranges);
   shown.forEach((stack, place) => {
     if (fitted[place] || graphs || ranges) stack.draw(ink, ranges);
     stack.drawOver(ink, selection);

@@ -123,7 +123,7 @@ function rowsTable(rows, choose) {
           "td",
           {},
           element("b", {}, ...prose(upperFirst(limitedBy))),
-          ...prose(` ${because.join(" ")}`),
+          ...prose(because.join(" ")),
           ...change.map(({ paste }) => element("code", { class: "paste" }, plain(paste))),
           ...remarks.map((remark) => element("div", { class: "soft" }, ...prose(remark))),
         ),

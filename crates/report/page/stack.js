@@ -44,9 +44,10 @@ class Stack {
     const legend = element("span", { class: "legend" });
     for (const [colour, text] of graph.legend)
       legend.append(element("span", { class: `key key-${colour}` }, text));
-    const caption = element("figcaption", {}, element("b", {}, graph.title), legend);
+    const apart = element("span", { class: "apart", hidden: true }, "not on the scale of the other row");
+    const caption = element("figcaption", {}, element("b", {}, graph.title), apart, legend);
     this.graphs.append(element("figure", { class: "graph", "data-graph": graph.id }, caption, plot));
-    return { graph, base, over, plot, values, legend };
+    return { graph, base, over, plot, values, legend, apart };
   }
 
   // Shows a model. `settings` are those of the page, and `known` is the end of the row.
@@ -126,6 +127,11 @@ class Stack {
     // An opaque canvas costs less.
     const context = canvas.getContext("2d", { alpha: canvas.classList.contains("over") });
     return new Plot(context, box, { from, until, known: this.known }, scale, (this.frame ||= new Map()));
+  }
+
+  // Says which graphs have a range of their own although the rows share `ranges`.
+  markApart(ranges) {
+    for (const { graph, apart } of this.panes) apart.hidden = !(ranges && graph.range && !ranges.has(graph.id));
   }
 
   // The range that each graph would choose, by its id.

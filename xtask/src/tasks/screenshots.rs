@@ -57,7 +57,7 @@ const PICTURES: [Picture; 6] = [
         experiment: "nuttx",
         settings: &[("workload.duration", "3s")],
         view: "a=3&b=5&from=0&until=0.5&detrend&bare",
-        size: (1200, 1480),
+        size: (1200, 1538),
     },
     Picture {
         file: "nuttx-lossy.png",
@@ -71,14 +71,14 @@ const PICTURES: [Picture; 6] = [
         experiment: "linux-buffers-a",
         settings: &[],
         view: "a=1&b=3&from=0.8&until=2.8&bare",
-        size: (1200, 1560),
+        size: (1200, 1710),
     },
     Picture {
         file: "netburner-figures.png",
         experiment: "netburner",
         settings: &[],
         view: "table",
-        size: (1200, 1400),
+        size: (1200, 1350),
     },
 ];
 
@@ -134,6 +134,8 @@ fn shoot(page: &Path, scratch: &Path, picture: &Picture, file: &Path) -> Result<
             "--disable-gpu",
             "--disable-dev-shm-usage",
             "--hide-scrollbars",
+            // Without this flag, a part of the page is sometimes missing in the picture.
+            "--run-all-compositor-stages-before-draw",
         ])
         .arg(format!("--window-size={width},{height}"))
         .arg(format!(

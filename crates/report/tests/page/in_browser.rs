@@ -279,6 +279,43 @@ fn rows_that_are_compared_share_a_scale_until_told_otherwise() {
     );
 }
 
+/// One row sends thirteen times as fast as the other: on one scale, the slow one would be a line at
+/// the bottom.
+#[test]
+#[ignore = "needs chromium"]
+fn a_graph_that_does_not_share_the_scale_of_the_other_row_says_so() {
+    apart(
+        "in_browser::a_graph_that_does_not_share_the_scale_of_the_other_row_says_so",
+        &[],
+        || {
+            let page = Page::new("apart", &observed(&experiment("linux-buffers-a")));
+            let mut browser = Browser::start("apart", 1_300, 1_000);
+            browser.open(&format!("{}#a=1&b=3&from=0.8&until=2.8", page.url()));
+            for (graph, is_apart) in [("sequence", true), ("rtt", false)] {
+                let [a, b] = scales(&mut browser, graph);
+                assert_eq!(a != b, is_apart, "{graph}: {a:?}, {b:?}");
+                let shown = format!(
+                    "[...document.querySelectorAll('[data-graph={graph}] .apart')].map((note) => !note.hidden)"
+                );
+                assert_eq!(
+                    browser.evaluate(&shown),
+                    json!([is_apart, is_apart]),
+                    "{graph}"
+                );
+            }
+            browser.evaluate("document.getElementById('common').click()");
+            frame(&mut browser);
+            let noted = "[...document.querySelectorAll('.apart')].some((note) => !note.hidden)";
+            assert_eq!(
+                browser.evaluate(noted),
+                false,
+                "each row was given its own scale"
+            );
+            assert_eq!(browser.complaints(), [""; 0]);
+        },
+    );
+}
+
 #[test]
 #[ignore = "needs chromium"]
 fn a_row_without_a_connection_says_so_and_breaks_nothing() {

@@ -370,7 +370,7 @@ fn texts_have_no_markup_no_zero_with_a_small_unit_and_no_more_than_their_digits(
                     "document.querySelectorAll('details').forEach((part) => { part.open = true; })",
                 );
                 let found = browser.evaluate(
-                "document.body.innerText.match(/`|undefined|NaN|\\b0 (ns|bit.s|B)\\b|0\\.00\\d+ %/g) ?? []",
+                "document.body.innerText.match(/`|undefined|NaN|\\b0\\s(ns|bit.s|B)\\b|0\\.00\\d+\\s%/g) ?? []",
             );
                 assert_eq!(found, json!([]));
             }
