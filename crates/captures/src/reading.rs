@@ -115,8 +115,8 @@ pub fn read(
             table.on_returned(&key, returned);
         }
         frames += 1;
-        // Look at the bytes and not only at the frames, because a program may write them slowly. Look
-        // at the frames too, because few compressed bytes may hold many.
+        // Call `progress` after new bytes, because a program may write a capture slowly. Call it
+        // also after many frames, because a few compressed bytes may contain many frames.
         if count.get() != bytes || frames % FRAMES == 0 {
             bytes = count.get();
             let share = match len {

@@ -288,8 +288,8 @@ fn best_of(
     Ok((few, unproven.filter(is_more)))
 }
 
-/// Returns the smallest of `tries` that gains about as much as the best `single` lever without its
-/// setting. Each of its levers must be needed for this gain.
+/// Returns the smallest of `tries` that gains about as much as the best `single` lever, but does
+/// not change the setting of that lever. Each of its levers must be needed for this gain.
 fn equal_of(
     search: &Search<'_>,
     tries: &[Gain],

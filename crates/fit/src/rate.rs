@@ -26,8 +26,8 @@ const JUMP: u64 = 2;
 const TICK: u64 = 1_000_000;
 /// Smallest number of trains that show a rate.
 const FEWEST: usize = 2;
-/// The ACKs of a train had queued behind each other if they came back faster than their segments
-/// left: in less than this share of the time.
+/// If the ACKs of a train came back in less than this share of the time in which their segments
+/// left, the ACKs had queued behind each other.
 const COMPRESSED: f64 = 0.9;
 /// Smallest ratio of the path's rate to the goodput.
 const OF_GOODPUT: f64 = 0.95;

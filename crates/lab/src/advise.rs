@@ -133,9 +133,9 @@ pub fn advise(
         let report = run_row(experiment, row, &setup, &bounded)?;
         steps.push(step(report, &setup, steps.last()));
         if let Some(end) = ended(&steps, most) {
-            // There may be no advice only because `memory` bounds it. Explain the row once more
-            // without this bound: if the advice then needs more memory than the bound, memory is
-            // the reason.
+            // The bound `memory` may be the reason that there is no advice. Explain the row once
+            // more without this bound: if the advice then needs more memory than the bound, memory
+            // is the reason.
             let is_near = memory.is_some_and(|bytes| has_used(&setup, bytes));
             if is_near && steps[steps.len() - 1].verdict.advice.is_empty() {
                 let free = run_row(experiment, row, &setup, options)?;

@@ -176,10 +176,11 @@ const LARGEST_SHARE: u64 = 64;
 /// Returns the receive buffer of a new flow, in bytes, and the size up to which it grows while the
 /// peer sends.
 ///
-/// An idle flow keeps memory for the window that it advertised, because a window never shrinks. All
-/// flows together therefore begin with half of the memory, so that idle flows leave memory to new
-/// ones; with more than half if there is so little memory that each begins with the smallest window
-/// ([`FlowLimits::leaves_memory`]). Idle flows that grew to the largest window may take all memory:
+/// An idle flow keeps memory for the window that it advertised, because a window never shrinks. The
+/// windows with which all flows begin therefore take half of the memory, so that idle flows leave
+/// memory to new ones. They take more than half only if the memory is so small that each flow
+/// begins with the smallest window ([`FlowLimits::leaves_memory`]). Idle flows that grew to the
+/// largest window may take all memory:
 /// nothing takes a window back.
 fn receive_buffers(memory: u64, flows: u32) -> (u64, u64) {
     let first = memory / u64::from(flows.max(1)) / 2;

@@ -79,8 +79,8 @@ impl ConnectionObserver {
     }
 
     /// Returns the result. `end_ns` is the end of the capture, in nanoseconds since the Unix epoch.
-    /// A connection that is still open ends at this time, or earlier if one end answered nothing
-    /// and the other end waited no longer.
+    /// A connection that is still open ends at this time. It ends earlier if one end stopped
+    /// answering and the other end gave up.
     pub fn finish(mut self, end_ns: i64) -> ObservedConnection {
         self.start();
         let begin_ns = self.begin_ns.unwrap_or(end_ns);

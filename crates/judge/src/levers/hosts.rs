@@ -1,7 +1,7 @@
 //! The judge's levers (things to change) of the hosts: buffers, windows, caps, shares, memory,
 //! rings, congestion control, ACKs, options, timers and offloads.
 //!
-//! Rule: a resource is one lever with several amounts, the ample amount last. Of a rule, each value
+//! Rule: a resource is one lever with several amounts, the ample amount last. Each value of a rule
 //! is a lever.
 
 use fullpipe::config::Config;

@@ -1,6 +1,6 @@
 //! A transfer between fullpipe's stack and the kernel.
 //!
-//! Rule: the number of a case gives the case.
+//! Rule: the same number always gives the same case.
 
 use fullpipe_scenario::Setup;
 

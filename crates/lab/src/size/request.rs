@@ -1,6 +1,6 @@
 //! The input of a search for sufficient settings.
 //!
-//! Rule: what suffices follows from the request and the goodputs alone.
+//! Rule: the request alone says which goodput is sufficient.
 
 use fullpipe::presets::Preset;
 use fullpipe_pool::Duration;

@@ -37,7 +37,7 @@ pub struct PacingState {
 pub struct PaceChecker {
     /// Time that the pacing rate still needs for the bytes sent so far.
     debt: Duration,
-    /// Longest quantum since the debt was last zero.
+    /// Largest quantum, as time at the pacing rate, since `debt` was last zero.
     quantum: Duration,
     at: Instant,
     rate: u64,
