@@ -109,6 +109,64 @@ fn there_are_as_many_conformance_scripts_as_the_readme_claims() {
     assert!(counted > claimed, "{counted} scripts");
 }
 
+/// `docs/kernel.md` has the output of the command, which measures in real time.
+#[test]
+fn the_ratios_to_linux_are_those_of_the_page_about_the_kernel() {
+    let page = fs::read_to_string(root().join("docs/kernel.md")).unwrap();
+    let (_, table) = page.split_once("medians of Mbit/s").unwrap();
+    let (table, _) = table.split_once("```").unwrap();
+    let ratios = table.lines().filter_map(|line| {
+        let columns: Vec<_> = line.split_whitespace().collect();
+        let is_row = ["send", "receive"].contains(columns.get(1)?);
+        is_row.then(|| columns[4].parse::<f64>().expect("a ratio"))
+    });
+    let ratios: Vec<f64> = ratios.collect();
+    assert_eq!(ratios.len(), 4, "{table}");
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = ratios.iter().copied().fold(0.0, f64::max);
+    let range = claimed("fullpipe reaches ", " times the goodput of Linux");
+    assert_eq!(range, format!("{least:.2} to {most:.2}"));
+    let day = claimed("the goodput of Linux, measured ", " (");
+    let (before, _) = page.split_once("medians of Mbit/s").unwrap();
+    assert!(
+        before.contains(&day),
+        "the page says another day than {day}"
+    );
+}
+
+/// The block above these sentences is checked by `command_blocks`.
+#[test]
+fn the_sentences_about_the_first_example_agree_with_its_run() {
+    let arguments = ["lab", "run", "linux-buffers-a", "--quick", "--json"];
+    let json: Value = serde_json::from_str(&output(&arguments)).unwrap();
+    let measured = &json["rows"][0]["measured"];
+    let round_trip = measured["round_trip_bytes"].as_f64().unwrap();
+    let payload: f64 = claimed("Of these 32 KB, ", " kB hold payload")
+        .parse()
+        .unwrap();
+    // Only full segments leave, so a round trip carries less than the buffer, by less than a segment.
+    let unused = payload * 1e3 - round_trip;
+    assert!((0.0..1_448.0).contains(&unused), "{round_trip} bytes");
+    let arguments = [
+        "lab",
+        "advise",
+        "linux-buffers-a",
+        "--row",
+        "SO_SNDBUF 16K",
+        "--json",
+    ];
+    let json: Value = serde_json::from_str(&output(&arguments)).unwrap();
+    let steps = json[0]["steps"].as_array().unwrap();
+    let elapsed = |step: usize| steps[step]["elapsed_s"].as_f64().unwrap();
+    let words = ["seven", "eight", "nine", "ten"];
+    let times = (elapsed(0) / elapsed(1)).round() as usize;
+    let claimed = claimed("which makes it about ", " times as fast");
+    assert_eq!(
+        words[times - 7],
+        claimed.split_whitespace().collect::<String>()
+    );
+}
+
 /// Tests the two commands that the README recommends first and that need only the program. The
 /// README's third recommendation is an example of `fullpipe-sim`, whose own test compares its
 /// output.
