@@ -143,7 +143,9 @@ impl From<&KnobError> for Errno {
     fn from(error: &KnobError) -> Self {
         Self(match error {
             KnobError::Unknown { .. } => FP_ENOENT,
-            KnobError::NotAValue { .. } | KnobError::Contradiction { .. } => FP_EINVAL,
+            KnobError::NotAValue { .. }
+            | KnobError::Unavailable { .. }
+            | KnobError::Contradiction { .. } => FP_EINVAL,
             KnobError::OutOfRange { .. } => FP_ERANGE,
             KnobError::TooLarge { .. } => FP_ENOMEM,
         })

@@ -15,13 +15,18 @@ use core::fmt;
 
 use crate::{Duration, Rng};
 
+mod error;
 #[cfg(test)]
 mod tests;
+
+pub use error::{Contradiction, KnobError, KnobKind, KnobValue, ParseChoiceError};
 
 /// A type of knob values.
 pub trait KnobType: Copy + PartialOrd + fmt::Display + 'static {
     /// The form of a value, for error messages ("a number such as 16K").
     const EXPECTED: &'static str;
+    /// The form in which [`to_number`](Self::to_number) is displayed.
+    const KIND: KnobKind;
 
     /// Reads a value from text; `None` when the text is no value of this type.
     fn parse(text: &str) -> Option<Self>;
@@ -55,106 +60,6 @@ pub struct KnobInfo {
     pub doc: String,
 }
 
-/// The reason why a setting was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KnobError {
-    /// No knob has this name.
-    Unknown {
-        /// The name as given.
-        name: String,
-        /// The knob with the most similar name, if a name is similar enough.
-        nearest: Option<String>,
-    },
-    /// The text is not a value of the knob's type.
-    NotAValue {
-        /// The knob's full name.
-        name: String,
-        /// The text as given.
-        given: String,
-        /// The accepted form.
-        expected: &'static str,
-    },
-    /// The value is outside the legal range.
-    OutOfRange {
-        /// The knob's full name.
-        name: String,
-        /// The value as given.
-        given: String,
-        /// Smallest and largest legal value.
-        legal: (String, String),
-        /// Unit of the range.
-        unit: &'static str,
-    },
-    /// Memory for the value cannot be allocated.
-    TooLarge {
-        /// The knobs whose product is the amount of memory.
-        names: &'static str,
-        /// The amount of memory in bytes; saturated.
-        bytes: u64,
-    },
-    /// Two knobs contradict each other.
-    Contradiction {
-        /// The two knobs, the reason, and what to change.
-        why: String,
-    },
-}
-
-impl fmt::Display for KnobError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown {
-                name,
-                nearest: Some(nearest),
-            } => {
-                write!(f, "no knob is called `{name}`; did you mean `{nearest}`?")
-            }
-            Self::Unknown {
-                name,
-                nearest: None,
-            } => {
-                write!(f, "no knob is called `{name}`; `fullpipe knobs` lists them")
-            }
-            Self::NotAValue {
-                name,
-                given,
-                expected,
-            } => {
-                write!(f, "{name} = {given}: expected {expected}")
-            }
-            Self::OutOfRange {
-                name,
-                given,
-                legal: (low, high),
-                unit,
-            } => {
-                let gap = if unit.is_empty() { "" } else { " " };
-                write!(f, "{name} = {given}: outside {low} to {high}{gap}{unit}")
-            }
-            Self::TooLarge { names, bytes } => {
-                write!(f, "{names}: {bytes} bytes cannot be allocated")
-            }
-            Self::Contradiction { why } => f.write_str(why),
-        }
-    }
-}
-
-impl core::error::Error for KnobError {}
-
-/// The error for a text that is none of an enum's choices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParseChoiceError {
-    /// The choices, as they are written.
-    pub expected: &'static str,
-}
-
-impl fmt::Display for ParseChoiceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected {}", self.expected)
-    }
-}
-
-impl core::error::Error for ParseChoiceError {}
-
 /// A struct whose fields are knobs; made by [`knobs!`](crate::knobs!).
 pub trait KnobTable: Default {
     /// First part of each knob's name.
@@ -165,6 +70,8 @@ pub trait KnobTable: Default {
     const HIGHEST: Self;
     /// Full name of each knob, in the order it was declared.
     const NAMES: &'static [&'static str];
+    /// The display of each knob in errors, in the same order.
+    const DISPLAYS: &'static [KnobDisplay];
 
     /// Every row, in the order it was declared.
     fn rows() -> Vec<KnobInfo>;
@@ -190,7 +97,71 @@ pub trait KnobTable: Default {
     fn draw(&mut self, rng: &Rng);
 
     /// Checks every field against its legal range.
-    fn validate(&self) -> Result<(), KnobError>;
+    ///
+    /// # Errors
+    /// Returns [`KnobError::OutOfRange`] with the first field that is outside.
+    fn validate(&self) -> Result<(), KnobError> {
+        let displays = if cfg!(feature = "names") {
+            Self::DISPLAYS
+        } else {
+            &[]
+        };
+        check_rows(Self::GROUP, displays, &|row| {
+            Some([
+                self.number(row)?,
+                Self::LOWEST.number(row)?,
+                Self::HIGHEST.number(row)?,
+            ])
+        })
+    }
+}
+
+/// The display of a knob in an error.
+#[derive(Clone, Copy, Debug)]
+pub struct KnobDisplay {
+    /// The knob's full name.
+    pub name: &'static str,
+    /// Unit of the value; empty for switches and choices.
+    pub unit: &'static str,
+    /// The form in which the value's number is displayed.
+    pub kind: KnobKind,
+}
+
+/// Checks every row of the table `group`. `numbers` returns the value, the smallest and the largest
+/// legal value of a row as numbers, and `None` after the last row.
+///
+/// This function has no type parameter, so that a program contains it once.
+fn check_rows(
+    group: &'static str,
+    displays: &[KnobDisplay],
+    numbers: &dyn Fn(usize) -> Option<[u64; 3]>,
+) -> Result<(), KnobError> {
+    let mut row = 0;
+    while let Some([value, low, high]) = numbers(row) {
+        if value < low || value > high {
+            let nameless = KnobDisplay {
+                name: group,
+                unit: "",
+                kind: KnobKind::Number,
+            };
+            let display = displays.get(row).copied().unwrap_or(nameless);
+            return Err(out_of_range(display, [value, low, high]));
+        }
+        row += 1;
+    }
+    Ok(())
+}
+
+/// The error for a value outside its range: the numbers of the value and of the range's ends.
+fn out_of_range(display: KnobDisplay, numbers: [u64; 3]) -> KnobError {
+    let KnobDisplay { name, unit, kind } = display;
+    let [given, low, high] = numbers.map(|number| KnobValue { number, kind });
+    KnobError::OutOfRange {
+        name,
+        given,
+        legal: (low, high),
+        unit,
+    }
 }
 
 /// Reads `text` as a value of `T` inside `low..=high`.
@@ -198,7 +169,7 @@ pub trait KnobTable: Default {
 /// # Errors
 /// Returns an error if the text is no value of `T`, or if the value is outside the range.
 pub fn parse_in<T: KnobType>(
-    name: &str,
+    name: &'static str,
     text: &str,
     unit: &'static str,
     low: T,
@@ -209,7 +180,11 @@ pub fn parse_in<T: KnobType>(
         given: text.to_string(),
         expected: T::EXPECTED,
     })?;
-    check_in(name, value, unit, low, high)?;
+    if value < low || value > high {
+        let kind = T::KIND;
+        let numbers = [value, low, high].map(T::to_number);
+        return Err(out_of_range(KnobDisplay { name, unit, kind }, numbers));
+    }
     Ok(value)
 }
 
@@ -217,28 +192,6 @@ pub fn parse_in<T: KnobType>(
 /// Called by [`knobs!`](crate::knobs!).
 pub fn legal_number<T: KnobType>(number: u64, low: T, high: T) -> Option<T> {
     T::from_number(number).filter(|value| (low..=high).contains(value))
-}
-
-/// Checks that `value` is inside `low..=high`.
-///
-/// # Errors
-/// Returns [`KnobError::OutOfRange`] if it is not.
-pub fn check_in<T: KnobType>(
-    name: &str,
-    value: T,
-    unit: &'static str,
-    low: T,
-    high: T,
-) -> Result<(), KnobError> {
-    if value < low || value > high {
-        return Err(KnobError::OutOfRange {
-            name: name.to_string(),
-            given: format!("{value}"),
-            legal: (format!("{low}"), format!("{high}")),
-            unit,
-        });
-    }
-    Ok(())
 }
 
 /// Returns the candidate most like `name`, if a candidate is similar enough.
@@ -305,6 +258,7 @@ fn draw_spread(rng: &mut Rng, low: u64, high: u64) -> u64 {
 
 impl KnobType for u32 {
     const EXPECTED: &'static str = "a whole number such as 4096, 16K or 1M";
+    const KIND: KnobKind = KnobKind::Number;
 
     fn parse(text: &str) -> Option<Self> {
         parse_count(text)?.try_into().ok()
@@ -325,6 +279,7 @@ impl KnobType for u32 {
 
 impl KnobType for u64 {
     const EXPECTED: &'static str = u32::EXPECTED;
+    const KIND: KnobKind = KnobKind::Number;
 
     fn parse(text: &str) -> Option<Self> {
         parse_count(text)
@@ -345,6 +300,7 @@ impl KnobType for u64 {
 
 impl KnobType for bool {
     const EXPECTED: &'static str = "true or false";
+    const KIND: KnobKind = KnobKind::Switch;
 
     fn parse(text: &str) -> Option<Self> {
         match text.trim() {
@@ -373,6 +329,7 @@ impl KnobType for bool {
 
 impl KnobType for Duration {
     const EXPECTED: &'static str = "a time such as 200ms, 1.5s or 50us";
+    const KIND: KnobKind = KnobKind::Time;
 
     fn parse(text: &str) -> Option<Self> {
         text.trim().parse().ok()
@@ -415,7 +372,8 @@ macro_rules! knobs {
 
         impl Default for $table {
             fn default() -> Self {
-                Self { $( $field: $default, )+ }
+                const DEFAULT: $table = $table { $( $field: $default, )+ };
+                DEFAULT
             }
         }
 
@@ -426,6 +384,14 @@ macro_rules! knobs {
 
             const NAMES: &'static [&'static str] =
                 &[$( concat!($group, ".", stringify!($field)), )+];
+
+            const DISPLAYS: &'static [$crate::knobs::KnobDisplay] = &[$(
+                $crate::knobs::KnobDisplay {
+                    name: concat!($group, ".", stringify!($field)),
+                    unit: $unit,
+                    kind: <$type as $crate::knobs::KnobType>::KIND,
+                },
+            )+];
 
             fn rows() -> $crate::knobs::Rows {
                 let default = Self::default();
@@ -497,15 +463,6 @@ macro_rules! knobs {
                     );
                 )+
             }
-
-            fn validate(&self) -> Result<(), $crate::knobs::KnobError> {
-                $(
-                    $crate::knobs::check_in(
-                        concat!($group, ".", stringify!($field)), self.$field, $unit, $low, $high,
-                    )?;
-                )+
-                Ok(())
-            }
         }
     };
 }
@@ -559,6 +516,7 @@ macro_rules! knob_choice {
 
         impl $crate::knobs::KnobType for $choice {
             const EXPECTED: &'static str = $expected;
+            const KIND: $crate::knobs::KnobKind = $crate::knobs::KnobKind::Choice;
 
             fn parse(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|choice| choice.name() == text.trim())

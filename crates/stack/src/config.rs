@@ -8,7 +8,6 @@ pub(crate) mod features;
 mod tests;
 
 use alloc::{
-    format,
     string::{String, ToString},
     vec::Vec,
 };
@@ -16,7 +15,10 @@ use alloc::{
 use fullpipe_pool::{Duration, Rng, knob_choice, knobs::nearest};
 pub use fullpipe_pool::{
     PoolConfig,
-    knobs::{KnobError, KnobInfo, KnobTable, ParseChoiceError},
+    knobs::{
+        Contradiction, KnobDisplay, KnobError, KnobInfo, KnobKind, KnobTable, KnobValue,
+        ParseChoiceError,
+    },
 };
 pub use fullpipe_tcp::{
     CongestionAlgorithm, EcnMode, MtuProbing, PushPolicy, SegmentSizing, TcpConfig,
@@ -297,6 +299,7 @@ macro_rules! config {
                 outcome.map_err(|error| match error {
                     KnobError::Unknown { .. } => unknown(name),
                     KnobError::NotAValue { .. }
+                    | KnobError::Unavailable { .. }
                     | KnobError::OutOfRange { .. }
                     | KnobError::TooLarge { .. }
                     | KnobError::Contradiction { .. } => error,
@@ -433,46 +436,72 @@ impl Config {
         }
     }
 
-    fn contradiction(&self) -> Option<String> {
+    fn contradiction(&self) -> Option<Contradiction> {
         if let Some(why) = self.pool.contradiction() {
-            return Some(format!("pool: {why}"));
+            return Some(Contradiction::Pool(why));
         }
-        if let Some(why) = window_contradiction(&self.pool) {
-            return Some(why);
-        }
-        if let Some(why) = tcp_contradiction(&self.tcp) {
-            return Some(why);
-        }
-        let StackConfig {
-            ephemeral_low,
-            ephemeral_high,
-            ..
-        } = self.stack;
-        if ephemeral_low > ephemeral_high {
-            return Some(format!(
-                "stack.ephemeral_low = {ephemeral_low} is above stack.ephemeral_high = \
-                 {ephemeral_high}: no port is left to choose"
-            ));
-        }
-        let IpConfig {
-            reassembly_datagrams,
-            reassembly_bytes,
-            reassembly_largest,
-            ..
-        } = self.ip;
-        if reassembly_datagrams > 0 && reassembly_largest > reassembly_bytes {
-            return Some(format!(
-                "ip.reassembly_largest = {reassembly_largest} is above ip.reassembly_bytes = \
-                 {reassembly_bytes}: a datagram of the largest size could never be reassembled"
-            ));
-        }
-        None
+        window_contradiction(&self.pool).or_else(|| self.knob_above_its_bound())
+    }
+
+    /// Returns the first knob that is above the knob that bounds it.
+    fn knob_above_its_bound(&self) -> Option<Contradiction> {
+        let Self { tcp, stack, ip, .. } = self;
+        let largest = match ip.reassembly_datagrams {
+            0 => 0,
+            _ => ip.reassembly_largest,
+        };
+        let bounds: [Bound; 6] = [
+            (
+                ("tcp.rto_min", tcp.rto_min.into()),
+                ("tcp.rto_max", tcp.rto_max.into()),
+                "",
+            ),
+            (
+                ("tcp.rto_initial", tcp.rto_initial.into()),
+                ("tcp.rto_max", tcp.rto_max.into()),
+                "",
+            ),
+            (
+                ("tcp.retries1", tcp.retries1.into()),
+                ("tcp.retries2", tcp.retries2.into()),
+                "a connection would be dropped before its next hop is probed",
+            ),
+            (
+                ("tcp.mss_min", tcp.mss_min.into()),
+                ("tcp.mss_max", tcp.mss_max.into()),
+                "",
+            ),
+            (
+                ("stack.ephemeral_low", stack.ephemeral_low.into()),
+                ("stack.ephemeral_high", stack.ephemeral_high.into()),
+                "no port is left to choose",
+            ),
+            (
+                ("ip.reassembly_largest", largest.into()),
+                ("ip.reassembly_bytes", ip.reassembly_bytes.into()),
+                "a datagram of the largest size could never be reassembled",
+            ),
+        ];
+        let above = |(knob, bound, _): &Bound| knob.1.number > bound.1.number;
+        let (knob, bound, effect) = bounds.into_iter().find(above)?;
+        Some(Contradiction::Above {
+            knob,
+            bound,
+            effect,
+        })
     }
 }
 
+/// A knob, the knob that bounds it, and the effect of a value above the bound.
+type Bound = (
+    (&'static str, KnobValue),
+    (&'static str, KnobValue),
+    &'static str,
+);
+
 /// Returns the contradiction of a pool that leaves no receive window to any connection (decision
 /// 0003).
-fn window_contradiction(pool: &PoolConfig) -> Option<String> {
+fn window_contradiction(pool: &PoolConfig) -> Option<Contradiction> {
     let &PoolConfig {
         blocks,
         send_floor,
@@ -480,57 +509,15 @@ fn window_contradiction(pool: &PoolConfig) -> Option<String> {
         ..
     } = pool;
     let limit = u64::from(blocks) * u64::from(overcommit_percent) / 100;
-    let windows = limit.saturating_sub(send_floor.into());
-    if windows >= FEWEST_WINDOW_BLOCKS.into() {
-        return None;
-    }
-    let least = u64::from(send_floor) + u64::from(FEWEST_WINDOW_BLOCKS);
-    Some(format!(
-        "pool.blocks = {blocks} leaves only {windows} for receive windows beside \
-         pool.send_floor = {send_floor}, and a window needs {FEWEST_WINDOW_BLOCKS} blocks: no \
-         connection could be opened. Set pool.blocks to at least {least}{}",
-        if limit >= FEWEST_WINDOW_BLOCKS.into() {
-            ", or lower pool.send_floor"
-        } else {
-            ""
-        }
-    ))
-}
-
-/// Returns a contradiction between knobs of TCP.
-fn tcp_contradiction(tcp: &TcpConfig) -> Option<String> {
-    let TcpConfig {
-        rto_min,
-        rto_initial,
-        rto_max,
-        retries1,
-        retries2,
-        mss_min,
-        mss_max,
-        ..
-    } = tcp;
-    if rto_min > rto_max {
-        return Some(format!(
-            "tcp.rto_min = {rto_min} is above tcp.rto_max = {rto_max}"
-        ));
-    }
-    if rto_initial > rto_max {
-        return Some(format!(
-            "tcp.rto_initial = {rto_initial} is above tcp.rto_max = {rto_max}"
-        ));
-    }
-    if retries1 > retries2 {
-        return Some(format!(
-            "tcp.retries1 = {retries1} is above tcp.retries2 = {retries2}: a connection would \
-             be dropped before its next hop is probed"
-        ));
-    }
-    if mss_min > mss_max {
-        return Some(format!(
-            "tcp.mss_min = {mss_min} is above tcp.mss_max = {mss_max}"
-        ));
-    }
-    None
+    let left = limit.saturating_sub(send_floor.into());
+    let window = FEWEST_WINDOW_BLOCKS;
+    (left < window.into()).then_some(Contradiction::NoWindow {
+        blocks,
+        send_floor,
+        left,
+        window,
+        floor_is_enough: limit >= window.into(),
+    })
 }
 
 /// Returns the error for an unknown name, with the most similar known one.

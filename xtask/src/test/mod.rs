@@ -279,7 +279,7 @@ impl Step {
 }
 
 /// Features of the stack that take code away when they are off.
-const FEATURES: [&str; 11] = [
+const FEATURES: [&str; 12] = [
     "bbr",
     "cookies",
     "cubic",
@@ -288,6 +288,7 @@ const FEATURES: [&str; 11] = [
     "ipv6",
     "limit-clock",
     "loopback",
+    "names",
     "path-mtu",
     "resting",
     "trace",

@@ -64,6 +64,7 @@ impl SettingError {
             Self::NotAValue { .. } | Self::Ambiguous { .. } | Self::Contradiction(_) => false,
             Self::Knob(
                 KnobError::NotAValue { .. }
+                | KnobError::Unavailable { .. }
                 | KnobError::OutOfRange { .. }
                 | KnobError::TooLarge { .. }
                 | KnobError::Contradiction { .. },
@@ -100,8 +101,12 @@ impl SettingError {
             Self::Knob(KnobError::Unknown { nearest: None, .. }) => {
                 "there is no such knob; `fullpipe knobs` lists them".to_string()
             }
-            Self::Knob(error @ KnobError::TooLarge { .. }) => error.to_string(),
-            Self::Knob(KnobError::Contradiction { why }) | Self::Contradiction(why) => why.clone(),
+            Self::Knob(
+                error @ (KnobError::Unavailable { .. }
+                | KnobError::TooLarge { .. }
+                | KnobError::Contradiction { .. }),
+            ) => error.to_string(),
+            Self::Contradiction(why) => why.clone(),
         }
     }
 }

@@ -522,12 +522,11 @@ fn located(error: SettingError, name: &str) -> SettingError {
             name: format!("{name}.{field}"),
             hint,
         },
-        SettingError::Knob(KnobError::Contradiction { why }) => {
-            SettingError::Contradiction(format!("{name}: {why}"))
-        }
-        SettingError::Knob(error @ KnobError::TooLarge { .. }) => {
-            SettingError::Contradiction(format!("{name}: {error}"))
-        }
+        SettingError::Knob(
+            error @ (KnobError::Unavailable { .. }
+            | KnobError::TooLarge { .. }
+            | KnobError::Contradiction { .. }),
+        ) => SettingError::Contradiction(format!("{name}: {error}")),
         other @ (SettingError::NotAValue { .. }
         | SettingError::Ambiguous { .. }
         | SettingError::Knob(_)

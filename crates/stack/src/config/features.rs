@@ -52,12 +52,12 @@ const FEATURES: &[Feature] = &[
 /// Checks that the build has the feature of knob `name`, if the knob needs one.
 ///
 /// # Errors
-/// Returns [`KnobError::Contradiction`] with the name of the feature.
+/// Returns [`KnobError::Unavailable`] with the name of the feature.
 pub(crate) fn check(name: &str) -> Result<(), KnobError> {
     let begins = |knobs: &[&str]| knobs.iter().any(|knob| name.starts_with(knob));
     let missing = FEATURES.iter().find(|(_, on, knobs)| !on && begins(knobs));
     match missing {
-        Some((feature, ..)) => Err(KnobError::Contradiction {
+        Some((feature, ..)) => Err(KnobError::Unavailable {
             why: format!("{name} needs the feature `{feature}` of the crate fullpipe"),
         }),
         None => Ok(()),

@@ -56,7 +56,7 @@ pub fn of_knob(preset: &str, knob: &str) -> Vec<&'static str> {
 impl NotExpressible {
     /// Returns the error for an attempt to set this name.
     pub fn refusal(&self) -> KnobError {
-        KnobError::Contradiction {
+        KnobError::Unavailable {
             why: format!(
                 "{}: no knob corresponds to this setting. {}",
                 self.name, self.instead
