@@ -67,6 +67,7 @@ impl PoolConfig {
     }
 
     /// Returns the reason why this configuration is impossible, if it is.
+    #[inline(never)]
     pub fn contradiction(&self) -> Option<&'static str> {
         if self.blocks == 0 || self.blocks == u32::MAX {
             return Some("a pool needs at least 1 and at most 2^32 - 2 blocks");

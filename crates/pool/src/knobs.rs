@@ -131,6 +131,7 @@ pub struct KnobDisplay {
 /// legal value of a row as numbers, and `None` after the last row.
 ///
 /// This function has no type parameter, so that a program contains it once.
+#[inline(never)]
 fn check_rows(
     group: &'static str,
     displays: &[KnobDisplay],

@@ -61,6 +61,7 @@ pub(crate) struct InterfaceState {
 impl InterfaceState {
     /// Allocates the tables of an interface, whose settings the caller has checked. Returns them
     /// with the interface's addresses.
+    #[inline(never)]
     pub(crate) fn new(config: &Config, settings: Interface, secret: &Secret) -> (Self, Addresses) {
         let Interface {
             mac,

@@ -110,6 +110,7 @@ impl Stack {
     /// Returns [`ConfigError::Knob`] if a knob is out of range, contradicts another or asks for
     /// more memory than can be allocated;
     /// [`ConfigError::Interface`] if the interface cannot work.
+    #[inline(never)]
     pub fn new(
         config: &Config,
         interface: Interface,

@@ -53,6 +53,8 @@ static HEAP: Bump = Bump(UnsafeCell::new((0, [0; WORDS])));
 
 // SAFETY: each call returns aligned bytes of the arena that no other call has returned.
 unsafe impl GlobalAlloc for Bump {
+    // An allocator of firmware is larger, and a program contains it once.
+    #[inline(never)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: there is one thread, and this function calls no allocator, so nothing else
         // borrows the arena.

@@ -66,6 +66,7 @@ impl Pool {
     ///
     /// # Panics
     /// Panics if the configuration contradicts itself; see [`PoolConfig::contradiction`].
+    #[inline(never)]
     pub fn new(config: &PoolConfig) -> Self {
         if let Some(words) = config.contradiction() {
             panic!("{words}");

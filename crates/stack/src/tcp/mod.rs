@@ -141,6 +141,7 @@ pub(crate) struct TcpLayer {
 
 impl TcpLayer {
     /// Allocates all memory that TCP uses outside the pool.
+    #[inline(never)]
     pub(crate) fn new(config: &Config, secret: &Secret) -> Self {
         let sizes = &config.stack;
         let numbers =

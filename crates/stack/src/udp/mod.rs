@@ -158,6 +158,7 @@ pub(crate) struct UdpSockets {
 
 impl UdpSockets {
     /// Allocates the sockets of a host.
+    #[inline(never)]
     pub(crate) fn new(config: &Config, rng: Rng) -> Self {
         let udp = &config.udp;
         let received = || ReceiveQueue::new(udp.receive_queue, udp.receive_buffer);
