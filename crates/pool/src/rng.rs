@@ -14,6 +14,7 @@ mod tests;
 pub struct Rng([u64; 4]);
 
 /// One step of splitmix64: advances `state` and returns a mixed word.
+#[cfg_attr(target_pointer_width = "32", inline(never))]
 const fn splitmix64(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut word = *state;

@@ -79,7 +79,7 @@ pub trait SplayNodes {
     /// moves `root` to the tree of passed nodes on the opposite side, and returns the child of
     /// `root` on `side`. If `root` has no child on `side`, returns [`NONE`] and `root` stays.
     #[doc(hidden)]
-    #[inline(always)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn descend(
         &mut self,
         side: usize,
@@ -106,7 +106,7 @@ pub trait SplayNodes {
     /// Links `node` into the tree of nodes that the search passed on `side`. `node` becomes the
     /// node nearest to the searched key.
     #[doc(hidden)]
-    #[inline(always)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn hang(&mut self, side: usize, node: u32, passed: &mut [Passed; 2]) {
         match passed[side].nearest {
             NONE => passed[side].root = node,

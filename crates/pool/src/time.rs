@@ -65,6 +65,7 @@ impl Instant {
     }
 
     /// Time from `earlier` to `self`; zero when `earlier` is later.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -79,6 +80,7 @@ impl fmt::Debug for Instant {
 
 impl Add<Duration> for Instant {
     type Output = Self;
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn add(self, length: Duration) -> Self {
         Self(self.0.saturating_add(length.0))
     }
@@ -92,6 +94,7 @@ impl AddAssign<Duration> for Instant {
 
 impl Sub<Duration> for Instant {
     type Output = Self;
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn sub(self, length: Duration) -> Self {
         Self(self.0.saturating_sub(length.0))
     }
@@ -173,6 +176,7 @@ impl Duration {
 
 impl Add for Duration {
     type Output = Self;
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -186,6 +190,7 @@ impl AddAssign for Duration {
 
 impl Sub for Duration {
     type Output = Self;
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -199,6 +204,7 @@ impl SubAssign for Duration {
 
 impl Mul<u32> for Duration {
     type Output = Self;
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn mul(self, factor: u32) -> Self {
         Self(self.0.saturating_mul(u64::from(factor)))
     }
@@ -206,6 +212,7 @@ impl Mul<u32> for Duration {
 
 impl Div<u32> for Duration {
     type Output = Self;
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn div(self, divisor: u32) -> Self {
         Self(self.0 / u64::from(divisor))
     }

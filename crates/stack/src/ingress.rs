@@ -42,7 +42,7 @@ impl Stack {
 
     /// Processes one received frame. Returns the connection that received it, if that connection
     /// predicts a next frame with the same headers.
-    #[inline(always)] // it is called for each frame
+    #[cfg_attr(target_pointer_width = "64", inline(always))] // it is called for each frame
     fn receive_frame(&mut self, frame: &[u8], meta: RxMeta, now: Instant) -> Option<u32> {
         let interface = meta.interface;
         // A frame of an interface that was never added is the mistake of the caller's loop.

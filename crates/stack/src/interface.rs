@@ -111,7 +111,7 @@ impl InterfaceState {
     }
 
     /// Returns the next time at which ARP or autoconfiguration has something to do.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         // A request that waits for a full device is not due, although its time has come.
         let neighbours = match self.device_full {

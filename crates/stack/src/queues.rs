@@ -79,7 +79,7 @@ impl Queues {
 
     /// Moves `index` to the tail of `queue`, unless it is in that queue already. Returns true if
     /// the index was in no queue before.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn join(&mut self, queue: u32, index: u32) -> bool {
         let held_by = self.links[index as usize].queue;
         held_by != queue && self.add(queue, index)
@@ -87,6 +87,7 @@ impl Queues {
 
     /// Moves `index`, which is not in `queue`, to the tail of `queue`. Returns true if the index
     /// was in no queue.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn add(&mut self, queue: u32, index: u32) -> bool {
         let held_by = self.links[index as usize].queue;
         self.leave(index);
@@ -117,7 +118,7 @@ impl Queues {
     }
 
     /// Removes `index` from its queue, if any.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn leave(&mut self, index: u32) {
         if self.links[index as usize].queue != NONE {
             self.unlink(index);
@@ -125,6 +126,7 @@ impl Queues {
     }
 
     /// Removes `index` from the queue that it is in.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn unlink(&mut self, index: u32) {
         let QueueLinks {
             queue,

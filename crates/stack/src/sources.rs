@@ -18,7 +18,7 @@ use crate::{
 mod tests;
 
 /// Returns the address that stands for the source `ip`: itself, or its prefix of 64 bits.
-#[inline]
+#[cfg_attr(target_pointer_width = "64", inline)]
 pub(crate) const fn source_of(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V6(ip) if cfg!(feature = "ipv6") => {

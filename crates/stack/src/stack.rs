@@ -277,7 +277,7 @@ impl Stack {
     }
 
     /// Returns true if `interface` has something to send now and its device is not full.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn has_output(&self, interface: InterfaceId) -> bool {
         let of = &self.interfaces[interface.index()];
         let to_send = self.tcp.has_output(interface)

@@ -89,7 +89,7 @@ impl TimerWheel {
 
     /// Sets the deadline of `index` to `at`, or cancels it if `at` is `None`. A deadline in the
     /// last microsecond of `Instant`, where times saturate, never comes.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn set(&mut self, index: u32, at: Option<Instant>) {
         let deadline = at.map_or(TICKS, |at| at.as_nanos().div_ceil(1 << TICK_SHIFT));
         let timer = &self.timers[index as usize];

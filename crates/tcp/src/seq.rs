@@ -99,6 +99,7 @@ impl fmt::Display for SeqNum {
 ///
 /// Stream offsets have 64 bits and never wrap; sequence numbers have 32 bits
 /// and wrap. A number before the stream's first byte gives 0.
+#[cfg_attr(target_pointer_width = "32", inline(never))]
 pub(crate) fn offset_of(seq: SeqNum, first: SeqNum, near: u64) -> u64 {
     let distance = seq.0.wrapping_sub(first.0).wrapping_sub(near as u32) as i32;
     near.saturating_add_signed(distance.into())

@@ -51,6 +51,7 @@ impl TunedSize {
     /// Creates the size of the payload in a buffer: `share` percent of the buffer's own size, which
     /// was set to `set` bytes and may grow to `max`. A buffer that cannot grow (`max` is no larger
     /// than `set`) counts as at most `limit` bytes.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub const fn for_payload(set: u32, max: u32, limit: u32, share: u32) -> Self {
         let (set, most) = if max > set {
             (set, max)

@@ -27,7 +27,8 @@ impl Grid {
     }
 
     /// Number of the block with the byte at `offset`.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(crate) fn block_of(self, offset: u64) -> u64 {
         match self.shift {
             0 => offset / u64::from(self.size),
@@ -36,7 +37,7 @@ impl Grid {
     }
 
     /// Place of the byte at `offset` in its block.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn within(self, offset: u64) -> usize {
         match self.shift {
             0 => (offset % u64::from(self.size)) as usize,
@@ -45,7 +46,7 @@ impl Grid {
     }
 
     /// Number of blocks with bytes before `end`.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn blocks_before(self, end: u64) -> u64 {
         self.block_of(end) + u64::from(self.within(end) > 0)
     }

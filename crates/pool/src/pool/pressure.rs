@@ -65,6 +65,7 @@ impl Gauge {
     }
 
     /// Updates the level: `committed` blocks are held or promised now.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(super) fn follow(&mut self, committed: u64) {
         self.level = if committed >= self.high {
             Pressure::High

@@ -170,6 +170,7 @@ impl PoolUsage {
     }
 
     /// Blocks that `holder` can take or be promised, besides those already promised to it.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(super) fn room(&self, holder: Holder) -> u32 {
         let kept = self.unused_floors - self.accounts[holder as usize].unused_floor();
         let room = self.uncommitted().saturating_sub(kept);
@@ -180,6 +181,7 @@ impl PoolUsage {
 
     /// Largest number of blocks that `holder` can hold and be promised: the limit without the
     /// floors of the other holders.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(super) fn most(&self, holder: Holder) -> u32 {
         let floors: u64 = self
             .others(holder)
@@ -203,6 +205,7 @@ impl PoolUsage {
     }
 
     /// Changes the blocks counted for `holder`, and with them the sums over all holders.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn change(&mut self, holder: Holder, change: impl FnOnce(&mut HolderUsage)) {
         let account = &mut self.accounts[holder as usize];
         self.unused_floors -= account.unused_floor();

@@ -25,7 +25,7 @@ pub struct Slices<'a> {
 impl<'a> Iterator for Slices<'a> {
     type Item = &'a [u8];
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn next(&mut self) -> Option<&'a [u8]> {
         if self.left == 0 {
             return None;

@@ -178,7 +178,7 @@ impl Addresses {
 
     /// Returns true if this host receives IPv6 packets.
     #[cfg(feature = "ipv6")]
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn speaks_v6(&self) -> bool {
         #[cfg(feature = "slaac")]
         if self.automatic.is_used() {
@@ -207,7 +207,7 @@ impl Addresses {
     }
 
     /// Returns true if `ip` is an address of this host.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn contains(&self, ip: IpAddr) -> bool {
         match ip {
             IpAddr::V4(ip) => self.v4.iter().any(|own| own.address == ip.to_bits()),
@@ -217,7 +217,8 @@ impl Addresses {
 
     /// Returns the audience of a packet to `dst`. The broadcast address of any of this host's networks
     /// counts as a broadcast address.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(crate) fn audience(&self, dst: IpAddr) -> Audience {
         let IpAddr::V4(dst) = dst else {
             return self.audience_v6(dst);
@@ -247,7 +248,7 @@ impl Addresses {
 
     /// Returns the audience of a received packet to `dst`. With `accept_any`, the audience is
     /// [`Audience::Us`] for every address that a host can have.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn audience_of_input(&self, dst: IpAddr) -> Audience {
         match self.audience(dst) {
             Audience::Other if self.is_loopback() || self.accepts(dst) => Audience::Us,
@@ -271,7 +272,7 @@ impl Addresses {
 
     /// Returns true if `ip` can be the address of one host: it is neither the network address nor
     /// the broadcast address of any of this host's networks.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn can_be_host(&self, ip: IpAddr) -> bool {
         match ip {
             IpAddr::V4(ip) => {
@@ -283,7 +284,7 @@ impl Addresses {
     }
 
     /// Returns true if `src` can be the address of one other host. RFC 1122 §3.2.1.3.
-    #[inline(always)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(crate) fn may_send_to_us(&self, src: IpAddr) -> bool {
         match src {
             _ if self.is_loopback() => true,

@@ -198,7 +198,7 @@ impl Routes {
     }
 
     /// Returns the addresses of `interface`.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn addresses(&self, interface: InterfaceId) -> &Addresses {
         &self.tables[interface.index()]
     }
@@ -321,13 +321,13 @@ impl Routes {
     /// Otherwise an address of the route's interface. IPv4: the address in the network of the next
     /// hop, otherwise the oldest one that is not deprecated. IPv6: the address that RFC 6724 §5
     /// prefers. `None` if the interface has no address of the family of `dst`.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub fn source(&self, dst: IpAddr) -> Option<IpAddr> {
         self.source_on(self.interface_to(dst), dst)
     }
 
     /// Returns the source address of packets to `dst` that leave by `interface`.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn source_on(&self, interface: InterfaceId, dst: IpAddr) -> Option<IpAddr> {
         // Most hosts have one interface with one address.
         if let [table] = self.tables.as_slice()
@@ -361,7 +361,7 @@ impl Routes {
     /// Returns true if a packet from `src` may arrive by `interface`: `src` can be the address of one
     /// other host. No other host has an address of this host, except an address that is valid on one
     /// link only. RFC 1122 §3.2.1.3.
-    #[inline(always)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(crate) fn may_send_to_us(&self, interface: InterfaceId, src: IpAddr) -> bool {
         let addresses = self.addresses(interface);
         // Most hosts have one interface.
@@ -394,7 +394,7 @@ impl Routes {
     }
 
     /// Returns the interface of packets to `dst` whose source is not chosen yet.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn interface_to(&self, dst: IpAddr) -> InterfaceId {
         match self.tables.len() {
             1 => InterfaceId::FIRST,

@@ -141,7 +141,7 @@ impl IpSender {
     }
 
     /// Forgets the path MTUs whose time is over.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn expire_path_mtus(&mut self, now: Instant) {
         #[cfg(all(feature = "ipv6", feature = "path-mtu"))]
         self.path_mtus.expire(now);
@@ -150,7 +150,7 @@ impl IpSender {
     }
 
     /// Returns the largest packet to `dst`, in bytes.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     const fn mtu_to(&self, dst: IpAddr) -> usize {
         #[cfg(feature = "slaac")]
         if let (IpAddr::V6(_), Some(mtu)) = (dst, self.announced.0) {
@@ -271,7 +271,7 @@ impl IpSender {
     }
 
     /// Returns the flow label of an IPv6 packet.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn flow_label(&mut self, ends: (Ipv6Addr, Ipv6Addr), outgoing: &Outgoing) -> u32 {
         #[cfg(feature = "ipv6")]
         return self.labels.of(v6::flow_label::FlowKey {
@@ -307,7 +307,7 @@ enum Ends {
 }
 
 /// Returns source and destination, which are of one family.
-#[inline]
+#[cfg_attr(target_pointer_width = "64", inline)]
 fn ends(outgoing: &Outgoing) -> Ends {
     match (outgoing.src, outgoing.dst) {
         (IpAddr::V4(src), IpAddr::V4(dst)) => Ends::V4(src, dst),

@@ -58,7 +58,7 @@ impl Stack {
 
     /// Sends and receives at most `budget` packets to this host itself. [`transmit`](Self::transmit)
     /// does the same; a program calls this while its devices have no room.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub fn loop_back(&mut self, now: Instant, budget: usize) {
         if self.loopback.is_some() {
             self.loop_packets_back(now, budget);

@@ -77,7 +77,7 @@ impl AnswerQueues {
     }
 
     /// Returns true if an answer waits for `interface`.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(super) fn has_for(&self, interface: InterfaceId) -> bool {
         // Nearly always, no answer waits.
         self.waiting != 0 && !self.queues[interface.index()].is_empty()

@@ -125,6 +125,7 @@ impl ListeningSockets {
     }
 
     /// Returns the listener of `key`, unless it was closed.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(crate) fn get(&self, key: Key) -> Option<&ListeningSocket> {
         self.listeners.get(key)
     }

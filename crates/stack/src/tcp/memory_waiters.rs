@@ -57,7 +57,7 @@ impl MemoryWaiters {
 
     /// Adds connection `index` if it `waits` for memory, and removes it otherwise. `pool`
     /// gives the present room.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn file(&mut self, index: u32, waits: bool, pool: &Pool) {
         if waits {
             self.add(index, pool);
@@ -135,6 +135,7 @@ impl MemoryWaiters {
 }
 
 /// Returns the blocks that a writer or a window could get.
+#[cfg_attr(target_pointer_width = "32", inline(never))]
 fn room(pool: &Pool) -> u32 {
     let (send, receive) = (pool.room(Holder::Send), pool.room(Holder::Receive));
     send.saturating_add(receive)

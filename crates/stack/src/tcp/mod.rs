@@ -298,7 +298,7 @@ impl TcpLayer {
 
     /// Records in the trace, if it is on, the holders whose use of packet memory has
     /// changed since the last record.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn trace_pool(&mut self, index: u32, host: &HostContext<'_>) {
         if self.host_state.trace.is_on() {
             self.trace_holders(index, host);
@@ -324,14 +324,14 @@ impl TcpLayer {
     }
 
     /// Counts and records changes of packet memory.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn note_memory(&mut self, index: u32, host: &HostContext<'_>) {
         self.note_pressure(index, host);
         self.trace_pool(index, host);
     }
 
     /// Counts and records a change of the level of packet memory.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn note_pressure(&mut self, index: u32, host: &HostContext<'_>) {
         if host.pool.pressure() != self.last_pressure {
             self.count_pressure(index, host);

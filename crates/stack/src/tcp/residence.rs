@@ -125,7 +125,7 @@ impl Residence {
     ///
     /// # Panics
     /// Panics if the slot is free.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn awake<'a>(
         &mut self,
         index: u32,

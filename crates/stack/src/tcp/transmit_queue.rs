@@ -73,7 +73,7 @@ impl TransmitQueue {
     }
 
     /// Returns the connection of `interface` to be polled next.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn first(&self, interface: InterfaceId) -> Option<u32> {
         self.queues.first(self.list(interface, READY))
     }

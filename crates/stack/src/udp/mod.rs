@@ -246,7 +246,7 @@ impl UdpSockets {
     }
 
     /// Returns the socket that receives echo requests to `ip`.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn echo_socket(&self, ip: IpAddr) -> Option<u32> {
         let index = self.echo[usize::from(ip.is_ipv6())];
         (index != NONE).then_some(index)
@@ -324,7 +324,7 @@ impl UdpSockets {
     }
 
     /// Queues a datagram; see [`Stack::udp_send`](crate::Stack::udp_send).
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn send(
         &mut self,
         id: UdpId,
@@ -577,7 +577,7 @@ impl UdpSockets {
         }
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn open(&self, id: UdpId) -> Result<&UdpSocket, UdpError> {
         let socket = self.sockets.get(id.0).filter(|socket| !socket.closing);
         socket.ok_or(UdpError::NoSuchSocket)
@@ -607,7 +607,7 @@ impl UdpSockets {
     }
 
     /// Returns the socket bound to `ip` and exactly `port`.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn lookup_at(&self, ip: IpAddr, port: u16) -> Option<u32> {
         let mut bound = self.bound_to(port);
         bound
@@ -664,7 +664,7 @@ impl UdpSockets {
 /// Returns true if a socket bound to `local` receives datagrams to `ip`: `local` has the address
 /// `ip`, or the unspecified address of the same version of IP. IPv4 addresses are compared as
 /// numbers for speed: the address of each datagram is compared with each socket of its port.
-#[inline]
+#[cfg_attr(target_pointer_width = "64", inline)]
 fn receives(local: &SocketAddr, ip: IpAddr) -> bool {
     match (local, ip) {
         (SocketAddr::V4(local), IpAddr::V4(ip)) => {

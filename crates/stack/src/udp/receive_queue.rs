@@ -81,7 +81,7 @@ impl ReceiveQueue {
         self.datagrams.is_empty()
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(super) fn push(
         &mut self,
         (from, to): (SocketAddr, SocketAddr),
@@ -93,7 +93,7 @@ impl ReceiveQueue {
         pushed
     }
 
-    #[inline(always)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn push_whole(
         &mut self,
         (from, to): (SocketAddr, SocketAddr),

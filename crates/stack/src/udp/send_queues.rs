@@ -84,7 +84,7 @@ impl SendQueues {
     }
 
     /// Returns true if a datagram waits to be sent by `interface`.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(super) fn has_output(&self, interface: InterfaceId) -> bool {
         !self.waiting.is_empty(interface.0.into())
     }
@@ -112,7 +112,7 @@ impl SendQueues {
 
     /// Queues a datagram of `socket` that leaves by `interface`; returns false if there is no room
     /// now.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(super) fn push(
         &mut self,
         (socket, interface): (u32, InterfaceId),

@@ -253,6 +253,7 @@ impl Controller {
     }
 
     /// Returns the congestion window in bytes.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub fn cwnd(&self) -> u32 {
         self.algorithm().cwnd()
     }
@@ -387,6 +388,7 @@ impl Controller {
         }
     }
 
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn algorithm(&self) -> &dyn CongestionControl {
         match &self.algorithm {
             Algorithm::BuiltIn(built_in) => built_in.get(),
@@ -394,6 +396,7 @@ impl Controller {
         }
     }
 
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn algorithm_mut(&mut self) -> &mut dyn CongestionControl {
         match &mut self.algorithm {
             Algorithm::BuiltIn(built_in) => built_in.get_mut(),

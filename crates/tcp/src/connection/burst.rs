@@ -43,7 +43,7 @@ impl Connection {
     /// a retransmission, which begins no burst.
     ///
     /// The device must not cut frames, and must not report completions.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub fn begin_burst(
         &self,
         segment: &SegmentOut,

@@ -182,6 +182,7 @@ impl Settings {
     }
 
     /// Returns the present and the largest size of the receive buffer, in bytes of payload.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(super) const fn receive_size(&self, config: &TcpConfig) -> TunedSize {
         receive_size(self.receive_buffer, self.receive_buffer_max, config)
     }

@@ -264,6 +264,7 @@ impl SocketOption {
     }
 }
 
+#[cfg_attr(target_pointer_width = "32", inline(never))]
 fn in_range(
     setting: &'static str,
     value: u32,

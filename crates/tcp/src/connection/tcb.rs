@@ -384,6 +384,7 @@ impl Connection {
 
     /// Returns the payload of the peer's full segments: the payload of the largest segment that
     /// arrived or, before the first, of the largest one that the offered MSS allows.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(super) fn full_segment(&self) -> u32 {
         let offered = self.largest_segment();
         if self.receive.rcv_mss == 0 {
@@ -535,6 +536,7 @@ impl Connection {
 
     /// Makes a challenge ACK due, at a limited rate. A genuine peer corrects itself when it
     /// receives the challenge ACK. RFC 5961 §7.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(super) fn challenge(&mut self, env: &mut Env<'_>) {
         if env.now < self.challenge_after {
             return;

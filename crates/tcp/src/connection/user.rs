@@ -433,7 +433,7 @@ impl Connection {
     }
 
     /// Wakes a blocked writer if there is enough room for it.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(super) fn note_readiness(&mut self, env: &mut Env<'_>) {
         if self.send.blocked.is_some_and(|blocked| !blocked.woken) {
             self.wake_writer(env);

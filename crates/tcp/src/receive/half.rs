@@ -138,6 +138,7 @@ impl ReceiveHalf {
     /// Returns the stream offset of `rcv_nxt`, which includes the FIN once it was received. The
     /// offset is computed from the first unread byte, which is less than 2³¹ away, because at most
     /// 1 GiB is unread.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(super) fn offset_of_rcv_nxt(&self) -> u64 {
         offset_of(self.rcv_nxt, self.first(), self.stream.start())
     }
@@ -148,11 +149,13 @@ impl ReceiveHalf {
     }
 
     /// Returns the offset of the next byte expected.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub fn next_offset(&self) -> u64 {
         self.offset_of_rcv_nxt() - u64::from(self.fin_received)
     }
 
     /// Returns the bytes that the application can read now.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub fn readable(&self) -> u32 {
         self.next_offset().saturating_sub(self.stream.start()) as u32
     }

@@ -61,6 +61,7 @@ impl Rtt {
     }
 
     /// Returns the retransmission timeout, backoff included.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub fn rto(&self, config: &TcpConfig) -> Duration {
         let backed_off = u64::from(self.rto_us) << self.backoff.min(30);
         Duration::from_micros(backed_off).min(config.rto_max)

@@ -59,7 +59,7 @@ impl Checksum {
     }
 
     /// The sum of a few bytes, whose number the compiler knows.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub fn of_array<const N: usize>(bytes: &[u8; N]) -> Self {
         Self {
             words: portable::sum_short(bytes),
@@ -130,7 +130,8 @@ impl Checksum {
         self.sum() == 0xffff
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn append(&mut self, words: u64, len: usize) {
         self.words = fold_once(self.words) + self.in_place(fold_once(words));
         self.len += len;
@@ -138,7 +139,7 @@ impl Checksum {
 
     /// Returns what `words` add to the sum at the present position. After an odd number of bytes,
     /// the bytes of every word are swapped, which multiplies the sum by 2⁸ modulo 0xffff.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     const fn in_place(&self, words: u64) -> u64 {
         words << (self.len % 2 * 8)
     }

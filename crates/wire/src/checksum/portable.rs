@@ -29,7 +29,7 @@ impl Lanes {
         high: [0; LANES],
     };
 
-    #[inline(always)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn add(&mut self, bytes: &[u8; STEP]) {
         let (words, _none) = bytes.as_chunks::<8>();
         for (lane, &word) in words.iter().enumerate() {
@@ -82,7 +82,8 @@ pub fn copy_words(dst: &mut [u8], src: &[u8]) -> u64 {
 /// Reads pieces of 32, 16, 8, 4, 2 and 1 bytes by value. A loop over few words would cost more to
 /// set up than it saves. A copy into a padded buffer would not help: the loads would wait for the
 /// stores of the copy.
-#[inline(always)]
+#[cfg_attr(target_pointer_width = "64", inline(always))]
+#[cfg_attr(target_pointer_width = "32", inline(never))]
 pub fn sum_short(bytes: &[u8]) -> u64 {
     let (mut sum, mut rest) = (0, bytes);
     while let Some((piece, after)) = rest.split_first_chunk::<32>() {
@@ -113,7 +114,7 @@ pub fn sum_short(bytes: &[u8]) -> u64 {
 }
 
 /// Returns the sum of the 64-bit words of `piece`, which cannot overflow.
-#[inline(always)]
+#[cfg_attr(target_pointer_width = "64", inline(always))]
 fn sum_piece<const N: usize>(piece: &[u8; N]) -> u128 {
     let (words, _none) = piece.as_chunks::<8>();
     words
@@ -124,7 +125,7 @@ fn sum_piece<const N: usize>(piece: &[u8; N]) -> u128 {
 
 /// Adds the two 32-bit halves of `sum`, so that many results can be added without
 /// overflow.
-#[inline(always)]
+#[cfg_attr(target_pointer_width = "64", inline(always))]
 pub const fn fold_once(sum: u64) -> u64 {
     (sum & 0xffff_ffff) + (sum >> 32)
 }

@@ -42,7 +42,7 @@ impl FlowLabels {
     }
 
     /// Returns the label of `flow`. It is not 0, because 0 marks a packet without a label.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn of(&mut self, flow: FlowKey) -> u32 {
         match self.last {
             Some((last, label)) if last == flow => label,

@@ -205,6 +205,7 @@ impl SentArena {
     }
 
     /// Returns a node that a walk visits, and counts the visit.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(super) fn get(&self, index: u32) -> &Sent {
         self.nodes_visited.set(self.nodes_visited.get() + 1);
         &self.nodes[index as usize]
