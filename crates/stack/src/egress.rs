@@ -209,7 +209,7 @@ impl Stack {
     /// Returns the sources that may have something to send by `interface`, if only connections had
     /// something before. Neighbours are the only other source that can be in the set: a connection
     /// may have begun to look up a neighbour.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn due_after_connections(&self, interface: InterfaceId, now: Instant) -> DueSources {
         let neighbours = &self.interfaces[interface.index()].neighbours;
         DueSources::default()
@@ -302,7 +302,7 @@ impl Stack {
     }
 
     /// Offers freed memory to connections that wait for it.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn share_memory(&mut self, now: Instant, budget: usize) {
         if !self.tcp.memory_waiters.is_empty() {
             let (tcp, mut host) = self.tcp_and_host(now);
@@ -313,7 +313,7 @@ impl Stack {
     /// Requeues the connections of `interface` whose next hop was resolved, is unreachable or was
     /// removed from the neighbour cache. Of the connections that wait for room in the
     /// cache, requeues as many as the cache has room for.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn wake_resolved(&mut self, interface: InterfaceId) {
         let neighbours = &self.interfaces[interface.index()].neighbours;
         if neighbours.has_settled() || self.tcp.transmit_queue.awaits_room(interface) {
@@ -343,43 +343,48 @@ impl Stack {
         now: Instant,
         most: usize,
     ) -> SendOutcome {
-        let at = interface.index();
-        let by = (interface, source.asker());
         match source {
             OutputSource::Neighbours => self.send_for_neighbours(interface, device, now),
-            OutputSource::Errors => self.send_packet(by, device, now, |stack, packet| {
-                let of = &mut stack.interfaces[at];
-                let (pool, counters) = (&mut stack.pool, &mut stack.counters);
-                of.errors
-                    .poll_packet(&mut of.sender, pool, packet, counters)
-            }),
-            OutputSource::Echo => self.send_packet(by, device, now, |stack, packet| {
-                let of = &mut stack.interfaces[at];
-                let (pool, counters) = (&mut stack.pool, &mut stack.counters);
-                of.echo.poll_packet(&mut of.sender, pool, packet, counters)
-            }),
-            OutputSource::Resets => self.send_packet(by, device, now, |stack, packet| {
-                stack.write_reset(interface, packet)
-            }),
-            OutputSource::SynAcks => self.send_packet(by, device, now, |stack, packet| {
-                stack.write_syn_ack(interface, packet, now)
-            }),
-            OutputSource::WaitAcks => self.send_packet(by, device, now, |stack, packet| {
-                stack.write_wait_ack(interface, packet, now)
-            }),
             OutputSource::Connections => self.send_for_connections(interface, device, now, most),
-            OutputSource::Udp => self.send_packet(by, device, now, |stack, packet| {
-                let sender = &mut stack.interfaces[at].sender;
+            OutputSource::Errors
+            | OutputSource::Echo
+            | OutputSource::Resets
+            | OutputSource::SynAcks
+            | OutputSource::WaitAcks
+            | OutputSource::Udp => self.send_packet(interface, source, device, now),
+        }
+    }
+
+    /// Writes the next packet of `source`, which is neither neighbours nor connections.
+    fn write_packet(
+        &mut self,
+        interface: InterfaceId,
+        source: OutputSource,
+        packet: &mut [u8],
+        now: Instant,
+    ) -> Option<BuiltPacket> {
+        let of = &mut self.interfaces[interface.index()];
+        let (pool, counters) = (&mut self.pool, &mut self.counters);
+        match source {
+            OutputSource::Errors => of
+                .errors
+                .poll_packet(&mut of.sender, pool, packet, counters),
+            OutputSource::Echo => of.echo.poll_packet(&mut of.sender, pool, packet, counters),
+            OutputSource::Resets => self.write_reset(interface, packet),
+            OutputSource::SynAcks => self.write_syn_ack(interface, packet, now),
+            OutputSource::WaitAcks => self.write_wait_ack(interface, packet, now),
+            OutputSource::Udp => {
+                let sender = &mut of.sender;
                 sender.expire_path_mtus(now);
-                let (pool, counters) = (&mut stack.pool, &mut stack.counters);
-                let udp = &mut stack.udp;
+                let udp = &mut self.udp;
                 let (built, socket) =
                     udp.poll_datagram(interface, sender, pool, packet, counters)?;
                 if let Some(socket) = socket {
-                    stack.events.udp(socket.0.index);
+                    self.events.udp(socket.0.index);
                 }
                 Some(built)
-            }),
+            }
+            OutputSource::Neighbours | OutputSource::Connections => None,
         }
     }
 
@@ -418,27 +423,26 @@ impl Stack {
         }
     }
 
-    /// Sends the packet that `build` writes, or keeps it until ARP has resolved its next hop. If
-    /// the packet answers no frame, its next hop is looked up for a sender of the kind `asker`. The
-    /// packet leaves by `interface`.
+    /// Sends the next packet of `source` by `interface`, or keeps it until ARP has resolved its next
+    /// hop.
     fn send_packet(
         &mut self,
-        (interface, asker): (InterfaceId, Asker),
+        interface: InterfaceId,
+        source: OutputSource,
         device: &mut impl Device,
         now: Instant,
-        build: impl FnOnce(&mut Self, &mut [u8]) -> Option<BuiltPacket>,
     ) -> SendOutcome {
         let of = &self.interfaces[interface.index()];
         let Some(frame) = device.lend(of.frame_len()) else {
             return SendOutcome::DeviceFull;
         };
         let at = of.link.header_len();
-        let Some(built) = build(self, &mut frame[at..]) else {
+        let Some(built) = self.write_packet(interface, source, &mut frame[at..], now) else {
             return SendOutcome::Idle;
         };
         let hop = match built.answers {
             Some(station) => self.hop_of_answer(interface, built.dst, station, now),
-            None => self.next_hop(interface, built.dst, asker, now),
+            None => self.next_hop(interface, built.dst, source.asker(), now),
         };
         let of = &mut self.interfaces[interface.index()];
         match hop {
