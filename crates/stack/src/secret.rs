@@ -4,9 +4,9 @@
 //! a port) reveals nothing about another value. No entropy is drawn here: the secret is an argument
 //! of `Stack::new`.
 
-use core::{hash::Hasher, net::IpAddr};
+use core::net::IpAddr;
 
-use siphasher::sip::{SipHasher13, SipHasher24};
+use crate::sip_hash::{Rounds, sip_hash};
 
 /// A 128-bit key. Each purpose has its own key.
 #[derive(Clone, Copy)]
@@ -24,10 +24,10 @@ impl Secret {
     pub(crate) fn derive(&self, purpose: &[u8]) -> Self {
         let mut bytes = [0; 16];
         for (half, chunk) in bytes.chunks_exact_mut(8).enumerate() {
-            let mut hasher = SipHasher24::new_with_key(&self.0);
-            hasher.write_u8(half as u8);
-            hasher.write(purpose);
-            chunk.copy_from_slice(&hasher.finish().to_le_bytes());
+            let mut input = HashInput::new();
+            input.push(&[half as u8]);
+            input.push(purpose);
+            chunk.copy_from_slice(&self.prf(input.as_slice()).to_le_bytes());
         }
         Self(bytes)
     }
@@ -35,12 +35,12 @@ impl Secret {
     /// Returns a keyed pseudo-random function of `bytes` (SipHash-2-4), for
     /// values that a peer sees and must not predict.
     pub(crate) fn prf(&self, bytes: &[u8]) -> u64 {
-        SipHasher24::new_with_key(&self.0).hash(bytes)
+        sip_hash(&self.0, bytes, Rounds { word: 2, last: 4 })
     }
 
     /// Returns a keyed hash of `bytes` (SipHash-1-3), for table buckets.
     pub(crate) fn table_hash(&self, bytes: &[u8]) -> u64 {
-        SipHasher13::new_with_key(&self.0).hash(bytes)
+        sip_hash(&self.0, bytes, Rounds { word: 1, last: 3 })
     }
 }
 
