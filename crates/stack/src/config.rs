@@ -407,6 +407,14 @@ impl Config {
         }
     }
 
+    /// Returns the number of UDP sockets: `udp.sockets`, or 0 in a build without UDP.
+    pub(crate) const fn udp_sockets(&self) -> u32 {
+        match cfg!(feature = "udp") {
+            true => self.udp.sockets,
+            false => 0,
+        }
+    }
+
     /// Gives every knob a random value from its simulation range, so that
     /// [`validate`](Self::validate) succeeds.
     pub fn draw(&mut self, rng: &Rng) {

@@ -380,7 +380,7 @@ impl Stack {
                 let (built, socket) =
                     udp.poll_datagram(interface, sender, pool, packet, counters)?;
                 if let Some(socket) = socket {
-                    self.events.udp(socket.0.index);
+                    self.events.udp(socket.index());
                 }
                 Some(built)
             }

@@ -71,6 +71,7 @@ impl EventQueue {
     }
 
     /// Removes UDP socket `index`.
+    #[cfg(feature = "udp")]
     pub(crate) fn forget_udp(&mut self, index: u32) {
         self.queue.leave(self.connections + self.listeners + index);
     }

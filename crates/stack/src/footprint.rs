@@ -163,12 +163,12 @@ fn parts(config: &Config) -> [Part; PARTS] {
         ),
         (
             "udp.sockets x udp.receive_queue",
-            [udp.sockets, udp.receive_queue],
+            [config.udp_sockets(), udp.receive_queue],
             entry::RECEIVED,
         ),
         (
             "udp.sockets x udp.send_queue",
-            [udp.sockets * interfaces(config), udp.send_queue],
+            [config.udp_sockets() * interfaces(config), udp.send_queue],
             entry::QUEUED,
         ),
         a,
@@ -191,7 +191,6 @@ fn answer_parts(config: &Config) -> [Part; ANSWER_PARTS] {
         ip,
         arp,
         icmp,
-        udp,
         ..
     } = config;
     let interfaces = interfaces(config);
@@ -208,7 +207,11 @@ fn answer_parts(config: &Config) -> [Part; ANSWER_PARTS] {
     ];
     [
         ("ip.loopback", [loopback, loopback_bytes], 1),
-        ("udp.sockets", [udp.sockets, interfaces], entry::UDP_SOCKET),
+        (
+            "udp.sockets",
+            [config.udp_sockets(), interfaces],
+            entry::UDP_SOCKET,
+        ),
         ("arp.entries", [arp.entries, 1], entry::NEIGHBOUR),
         (
             "arp.entries x arp.queue_packets",

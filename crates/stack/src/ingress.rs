@@ -177,7 +177,7 @@ impl Stack {
             }
             Protocol::Udp | Protocol::Icmp | Protocol::Icmpv6 | Protocol::Other(_) => {
                 if let Some(id) = self.udp.on_icmp(event, &mut self.counters) {
-                    self.events.udp(id.0.index);
+                    self.events.udp(id.index());
                     #[cfg(feature = "path-mtu")]
                     self.note_path_mtu(event, now);
                 }
@@ -209,7 +209,7 @@ fn on_datagram(
     counters: &mut Counters,
 ) {
     match udp.on_datagram(packet, meta.checksum_verified, pool, counters) {
-        Delivery::Queued(id) => events.udp(id.0.index),
+        Delivery::Queued(id) => events.udp(id.index()),
         Delivery::NoPort => errors.report(packet, UnreachableCode::Port, (pool, now), counters),
         Delivery::Dropped => {}
     }

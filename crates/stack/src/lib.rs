@@ -346,6 +346,10 @@ mod stack;
 mod tcp;
 mod timer_wheel;
 mod turn;
+#[cfg(feature = "udp")]
+mod udp;
+#[cfg(not(feature = "udp"))]
+#[path = "udp_off.rs"]
 mod udp;
 
 /// Congestion control: the trait of an algorithm, the arguments of its methods, and the choice of
@@ -409,4 +413,6 @@ pub use stack::{
     Refusal, RequestId, SocketEvent, Stack, TcpRequest,
 };
 pub use turn::{Turn, turn};
-pub use udp::{UdpError, UdpId, UdpInfo, UdpQueue, UdpReady, UdpReceived};
+pub use udp::UdpId;
+#[cfg(feature = "udp")]
+pub use udp::{UdpError, UdpInfo, UdpQueue, UdpReady, UdpReceived};

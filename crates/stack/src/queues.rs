@@ -65,6 +65,7 @@ impl Queues {
     }
 
     /// Adds `indices` indices, which get the next numbers and are in no queue.
+    #[cfg_attr(not(feature = "udp"), allow(dead_code, reason = "UDP alone calls it"))]
     pub(crate) fn add_indices(&mut self, indices: u32) {
         self.links.reserve_exact(indices as usize);
         let count = self.links.len() + indices as usize;
@@ -110,6 +111,7 @@ impl Queues {
     }
 
     /// Moves `index`, which is in `queue`, to the tail of `queue`.
+    #[cfg_attr(not(feature = "udp"), allow(dead_code, reason = "UDP alone calls it"))]
     pub(crate) fn rotate(&mut self, queue: u32, index: u32) {
         if !self.is_alone(queue, index) {
             self.leave(index);

@@ -24,6 +24,7 @@ mod loopback_calls;
 mod loopback_calls;
 mod request_calls;
 mod tcp_calls;
+#[cfg(feature = "udp")]
 mod udp_calls;
 
 use core::net::IpAddr;
@@ -137,7 +138,7 @@ impl Stack {
             tcp: TcpLayer::new(config, &secret),
             pool: Pool::new(&config.pool),
             counters: Counters::default(),
-            events: EventQueue::new(sizes.connections, sizes.listeners, config.udp.sockets),
+            events: EventQueue::new(sizes.connections, sizes.listeners, config.udp_sockets()),
             path_mtu_min: config.ip.path_mtu_min.min(u16::MAX.into()) as u16,
             bursts: sizes.bursts,
             turn_budget: sizes.turn_budget as usize,
@@ -314,7 +315,10 @@ impl Stack {
             Changed::Accept(index) => {
                 SocketEvent::Accept(ListenerId(self.tcp.listeners.key(index)))
             }
+            #[cfg(feature = "udp")]
             Changed::Udp(index) => SocketEvent::Udp(self.udp.id_at(index)),
+            #[cfg(not(feature = "udp"))]
+            Changed::Udp(_) => return None,
         })
     }
 

@@ -279,7 +279,7 @@ impl Step {
 }
 
 /// Features of the stack that take code away when they are off.
-const FEATURES: [&str; 12] = [
+const FEATURES: [&str; 13] = [
     "bbr",
     "cookies",
     "cubic",
@@ -292,6 +292,7 @@ const FEATURES: [&str; 12] = [
     "path-mtu",
     "resting",
     "trace",
+    "udp",
 ];
 
 /// Returns the arguments that check the stack with every feature but `off`.

@@ -47,6 +47,7 @@ const FEATURES: &[Feature] = &[
         &["ip.autoconfiguration", "ip.dad_probes"],
     ),
     ("trace", cfg!(feature = "trace"), &["trace."]),
+    ("udp", cfg!(feature = "udp"), &["udp."]),
 ];
 
 /// Checks that the build has the feature of knob `name`, if the knob needs one.

@@ -21,13 +21,16 @@ use super::{
     sender::{BuiltPacket, IpSender},
     v4::fragment::Fragmenter,
 };
-use crate::{counters::Counters, device::TxChecksum, udp::info::UdpQueue};
+#[cfg(feature = "udp")]
+use crate::udp::info::UdpQueue;
+use crate::{counters::Counters, device::TxChecksum};
 
 /// The protocol header of a datagram, without the fields that are computed when
 /// it is sent. Each variant is [`DatagramHeader::LEN`] bytes long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DatagramHeader {
     /// The header of UDP. RFC 768.
+    #[cfg_attr(not(feature = "udp"), expect(dead_code, reason = "no socket"))]
     Udp {
         /// Source port.
         src_port: u16,
@@ -178,11 +181,13 @@ impl SendQueue {
     }
 
     /// Returns true if there is room for at least the smallest datagram.
+    #[cfg(feature = "udp")]
     pub(crate) fn has_room(&self) -> bool {
         self.datagrams.len() < self.most_datagrams && self.payload.len() < self.most_bytes
     }
 
     /// Returns the datagrams and bytes in the queue, a partly sent datagram included.
+    #[cfg(feature = "udp")]
     pub(crate) fn level(&self) -> UdpQueue {
         UdpQueue {
             datagrams: self.datagrams.len(),
@@ -220,7 +225,9 @@ impl SendQueue {
         let header_len = IpSender::header_len(datagram.dst);
         let (header, payload) = packet[header_len..].split_at_mut(DatagramHeader::LEN);
         let checksum = match datagram.header {
-            DatagramHeader::Udp { src_port, dst_port } if sender.checksum_tx() => {
+            DatagramHeader::Udp { src_port, dst_port }
+                if cfg!(feature = "udp") && sender.checksum_tx() =>
+            {
                 self.take_payload(&mut payload[..datagram.len.into()], pool, None);
                 let len = payload_len as u16;
                 UdpHeader {
@@ -331,6 +338,7 @@ impl SendQueue {
     }
 
     /// Drops every datagram.
+    #[cfg(feature = "udp")]
     pub(crate) fn clear(&mut self, pool: &mut Pool) {
         self.payload.release(pool);
         self.datagrams.clear();

@@ -1,4 +1,4 @@
-//! A TCP client and server and a UDP echo server, whose flash `cargo xtask footprint` measures.
+//! A TCP client and server and, with the feature `udp`, a UDP echo server, whose flash `cargo xtask footprint` measures.
 //!
 //! Rule: the program uses the calls that firmware needs, and no formatting, so nearly all of its
 //! flash is the stack's. It is linked and never run.
@@ -15,8 +15,10 @@ use core::{
     net::{IpAddr, SocketAddr},
 };
 
+#[cfg(feature = "udp")]
+use fullpipe::UdpId;
 use fullpipe::{
-    Config, ConnectionId, Interface, ListenerId, MacAddress, Read, SocketEvent, Stack, UdpId,
+    Config, ConnectionId, Interface, ListenerId, MacAddress, Read, SocketEvent, Stack,
     device::Device, turn,
 };
 use port::Port;
@@ -28,6 +30,7 @@ const CHUNK: usize = 256;
 struct Sockets {
     listener: ListenerId,
     client: ConnectionId,
+    #[cfg(feature = "udp")]
     echo: UdpId,
 }
 
@@ -58,6 +61,7 @@ fn run() -> Option<()> {
         client: stack
             .tcp_connect(server, None, Default::default(), port::now())
             .ok()?,
+        #[cfg(feature = "udp")]
         echo: stack.udp_bind((any, 7).into()).ok()?,
     };
     loop {
@@ -89,7 +93,10 @@ fn on_event(stack: &mut Stack, sockets: &Sockets, event: SocketEvent) {
             let _ = stack.tcp_write(id, &[0x55; CHUNK], now);
         }
         SocketEvent::Tcp(id) => echo_stream(stack, id),
+        #[cfg(feature = "udp")]
         SocketEvent::Udp(_) => echo_datagram(stack, sockets.echo),
+        #[cfg(not(feature = "udp"))]
+        SocketEvent::Udp(none) => match none {},
     }
 }
 
@@ -112,6 +119,7 @@ fn echo_stream(stack: &mut Stack, id: ConnectionId) {
 }
 
 /// Returns one datagram to its sender.
+#[cfg(feature = "udp")]
 fn echo_datagram(stack: &mut Stack, id: UdpId) {
     let mut bytes = [0; CHUNK];
     if let Ok(Some(received)) = stack.udp_receive(id, &mut bytes) {

@@ -18,6 +18,7 @@ use alloc::{format, string::String};
 
 use fullpipe::{
     Config, Interface, MacAddress, Stack,
+    config::KnobError,
     device::{Capabilities, Medium},
     presets,
 };
@@ -56,8 +57,11 @@ fn config(line: &str) -> Result<Config, String> {
     let mut config = preset.config();
     for word in words {
         let (knob, value) = word.split_once('=').ok_or("no `=`")?;
-        let set = config.set(knob, value);
-        set.map_err(|error| format!("{error}"))?;
+        match config.set(knob, value) {
+            // A knob of a feature that this build leaves out has no effect on its memory.
+            Ok(()) | Err(KnobError::Unavailable { .. }) => {}
+            Err(error) => return Err(format!("{error}")),
+        }
     }
     Ok(config)
 }
