@@ -53,7 +53,7 @@ impl TunedSize {
     /// than `set`) counts as at most `limit` bytes.
     #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub const fn for_payload(set: u32, max: u32, limit: u32, share: u32) -> Self {
-        let (set, most) = if max > set {
+        let (set, most) = if cfg!(feature = "autotune") && max > set {
             (set, max)
         } else if set > limit {
             (limit, limit)
@@ -80,7 +80,7 @@ impl TunedSize {
 
     /// Returns true if the size may differ from the one that was set.
     pub const fn is_tuned(self) -> bool {
-        self.most > self.least
+        cfg!(feature = "autotune") && self.most > self.least
     }
 
     /// Sets the size to `wanted` bytes within its bounds. Under pressure, the size does not grow,

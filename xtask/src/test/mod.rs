@@ -279,10 +279,12 @@ impl Step {
 }
 
 /// Features of the stack that take code away when they are off.
-const FEATURES: [&str; 13] = [
+const FEATURES: [&str; 16] = [
+    "autotune",
     "bbr",
     "cookies",
     "cubic",
+    "ecn",
     "fragments",
     "icmp-errors",
     "ipv6",
@@ -291,6 +293,7 @@ const FEATURES: [&str; 13] = [
     "names",
     "path-mtu",
     "resting",
+    "sack",
     "trace",
     "udp",
 ];

@@ -13,6 +13,11 @@ type Feature = (&'static str, bool, &'static [&'static str]);
 /// The features that have knobs. `tcp.congestion` is not in this list: a build without an algorithm
 /// refuses only the value that names the algorithm.
 const FEATURES: &[Feature] = &[
+    (
+        "autotune",
+        cfg!(feature = "autotune"),
+        &["tcp.send_buffer_max", "tcp.receive_buffer_max"],
+    ),
     ("bbr", cfg!(feature = "bbr"), &["tcp.bbr_"]),
     (
         "cookies",
@@ -20,6 +25,7 @@ const FEATURES: &[Feature] = &[
         &["stack.syn_cookies", "stack.cookie_queue"],
     ),
     ("cubic", cfg!(feature = "cubic"), &["tcp.hystart"]),
+    ("ecn", cfg!(feature = "ecn"), &["tcp.ecn"]),
     (
         "fragments",
         cfg!(feature = "fragments"),
@@ -41,6 +47,7 @@ const FEATURES: &[Feature] = &[
         cfg!(feature = "resting"),
         &["stack.busy_connections"],
     ),
+    ("sack", cfg!(feature = "sack"), &["tcp.sack"]),
     (
         "slaac",
         cfg!(feature = "slaac"),

@@ -46,7 +46,7 @@ impl Connection {
         let window = u32::from(segment.window) << scale;
         // Take SACK blocks even from an ACK that a later ACK overtook, because they may report
         // payload that no later ACK reports.
-        let reports = self.agreed.sack && !segment.options.sack.is_empty();
+        let reports = self.agreed.has_sack() && !segment.options.sack.is_empty();
         let is_old = ack.before(self.send.snd_una);
         // Process an ACK even if nothing is outstanding, because a DSACK that undoes the recovery
         // may arrive after everything is acknowledged.
@@ -175,7 +175,10 @@ impl Connection {
             .echo_age(segment, env.now)
             .map(|age| tick(env.now) - age);
         let input = AckIn {
-            sack: self.agreed.sack.then_some(segment.options.sack.as_slice()),
+            sack: self
+                .agreed
+                .has_sack()
+                .then_some(segment.options.sack.as_slice()),
             is_duplicate: self.is_duplicate_ack(segment),
             echoed_at,
             ..self.recovery_input(segment.ack, env)
@@ -377,7 +380,7 @@ impl Connection {
 
     /// Returns true if an overdue ACK makes a tail loss probe due. RFC 8985 §7.1.
     pub(super) const fn probes_tails(&self, env: &Env<'_>) -> bool {
-        self.agreed.sack && env.config.tail_loss_probe
+        self.agreed.has_sack() && env.config.tail_loss_probe
     }
 
     /// Returns true during fast recovery, or while ranges are SACKed.

@@ -30,7 +30,7 @@ impl Connection {
 
     /// Returns true if packets of this connection may be ECN-capable.
     const fn may_be_marked(&self) -> bool {
-        self.agreed.ecn && !self.ecn.sent_plain_syn
+        self.agreed.has_ecn() && !self.ecn.sent_plain_syn
     }
 
     /// Processes CWR and the ECN field of an acceptable segment with payload. CWR ends
@@ -38,7 +38,7 @@ impl Connection {
     /// starts the echo, make an ACK due at once, because the sender's window may be
     /// too small for the second segment that would end the delay of the ACK.
     pub(super) fn take_ecn(&mut self, segment: &Segment<'_>) {
-        if !self.agreed.ecn {
+        if !self.agreed.has_ecn() {
             return;
         }
         if segment.has(TcpFlags::CWR) {
@@ -58,7 +58,8 @@ impl Connection {
         delivered: u32,
         env: &mut Env<'_>,
     ) -> bool {
-        let has_ece = self.agreed.ecn && segment.has(TcpFlags::ECE) && !segment.has(TcpFlags::SYN);
+        let has_ece =
+            self.agreed.has_ecn() && segment.has(TcpFlags::ECE) && !segment.has(TcpFlags::SYN);
         if has_ece {
             let mss = self.mss(env).max(1);
             env.counters.delivered_ce += u64::from(delivered.div_ceil(mss));

@@ -39,12 +39,12 @@ impl EcnState {
     /// field of the packet.
     pub(super) fn are_requested_by(syn: &Segment<'_>, config: &TcpConfig) -> bool {
         let both = syn.has(TcpFlags::ECE) && syn.has(TcpFlags::CWR);
-        both && syn.ecn == Ecn::NotEct && config.ecn != EcnMode::Off
+        both && syn.ecn == Ecn::NotEct && mode(config) != EcnMode::Off
     }
 
     /// Returns the flags of the SYN that leaves after `timeouts` timeouts without an answer.
     pub(super) fn syn_flags(&mut self, timeouts: u32, config: &TcpConfig) -> TcpFlags {
-        if config.ecn == EcnMode::On && timeouts < REQUESTING_SYNS {
+        if mode(config) == EcnMode::On && timeouts < REQUESTING_SYNS {
             self.requested = true;
             return TcpFlags::SYN | TcpFlags::ECE | TcpFlags::CWR;
         }
@@ -58,15 +58,15 @@ impl EcnState {
     pub(super) fn are_agreed_by(&self, syn: &Segment<'_>) -> bool {
         let (ece, cwr) = (syn.has(TcpFlags::ECE), syn.has(TcpFlags::CWR));
         if syn.has(TcpFlags::ACK) {
-            self.requested && ece && !cwr
+            cfg!(feature = "ecn") && self.requested && ece && !cwr
         } else {
-            self.requested && !self.sent_plain_syn && ece && cwr
+            cfg!(feature = "ecn") && self.requested && !self.sent_plain_syn && ece && cwr
         }
     }
 
     /// Returns the flags that every ACK carries.
     pub(super) fn ack_flags(&self) -> TcpFlags {
-        if self.echo {
+        if cfg!(feature = "ecn") && self.echo {
             TcpFlags::ECE
         } else {
             TcpFlags::NONE
@@ -75,6 +75,14 @@ impl EcnState {
 
     /// Returns true if the next new payload carries CWR.
     pub(super) const fn owes_cwr(&self) -> bool {
-        self.cwr
+        cfg!(feature = "ecn") && self.cwr
+    }
+}
+
+/// Returns the knob `tcp.ecn`.
+const fn mode(config: &TcpConfig) -> EcnMode {
+    match cfg!(feature = "ecn") {
+        true => config.ecn,
+        false => EcnMode::Off,
     }
 }

@@ -216,7 +216,7 @@ fn backing(window: u16, block_size: u64) -> u64 {
 
 /// Returns the flags of a SYN-ACK, with ECE if ECN is agreed. RFC 3168 §6.1.1.
 fn syn_ack_flags(agreed: Agreed) -> TcpFlags {
-    if agreed.ecn {
+    if agreed.has_ecn() {
         TcpFlags::SYN | TcpFlags::ACK | TcpFlags::ECE
     } else {
         TcpFlags::SYN | TcpFlags::ACK
@@ -232,7 +232,7 @@ fn syn_options(
 ) -> TcpOptions {
     let (sack, stamped) = match agreed {
         None => (offer.sack, offer.timestamps),
-        Some(agreed) => (agreed.sack, agreed.timestamps),
+        Some(agreed) => (agreed.has_sack(), agreed.timestamps),
     };
     TcpOptions {
         mss: Some(offer.mss),

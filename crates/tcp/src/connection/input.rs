@@ -263,7 +263,7 @@ impl Connection {
     /// Makes an ACK due that reports the repeated segment in a DSACK block. RFC 2883 §4.
     fn report_repeated(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         self.demand_ack();
-        if !self.agreed.sack || segment.payload.is_empty() {
+        if !self.agreed.has_sack() || segment.payload.is_empty() {
             return;
         }
         self.receive

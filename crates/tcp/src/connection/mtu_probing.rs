@@ -66,7 +66,7 @@ impl Connection {
             } => fragment || usize::from(mss_limit) < TcpOptions::MAX_LEN,
             IcmpError::Unreachable { .. } | IcmpError::TimeExceeded => false,
         };
-        is_small && self.agreed.sack && seq == self.send.snd_nxt
+        is_small && self.agreed.has_sack() && seq == self.send.snd_nxt
     }
 
     /// Returns true if routers must not fragment the packets of `segment`.
@@ -130,7 +130,7 @@ impl Connection {
         let need = len + FOLLOWERS * mss;
         let in_order =
             self.recovery.phase() == RecoveryPhase::Open && self.recovery.board().lost() == 0;
-        let loss_is_detectable = self.agreed.sack && in_order && !self.recovery.is_probing();
+        let loss_is_detectable = self.agreed.has_sack() && in_order && !self.recovery.is_probing();
         // Count the space that ACKs will free in the send buffer as payload that can follow the
         // probe, because a blocked writer will fill it.
         let (unsent, outstanding) = (self.send.unsent(), self.send.outstanding());

@@ -120,8 +120,9 @@ impl Connection {
 
     /// Returns a separate ACK for SACK blocks, because a segment with payload carries none.
     fn poll_sack_ack(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
-        let new_bytes =
-            self.agreed.sack && self.receive.has_sack_to_report() && self.receive.ack.is_due();
+        let new_bytes = self.agreed.has_sack()
+            && self.receive.has_sack_to_report()
+            && self.receive.ack.is_due();
         if new_bytes { self.poll_ack(env) } else { None }
     }
 
@@ -477,7 +478,8 @@ impl Connection {
             .agreed
             .timestamps
             .then(|| self.timestamps.option(env.now));
-        let sack = if self.agreed.sack && without_payload && self.receive.has_sack_to_report() {
+        let sack = if self.agreed.has_sack() && without_payload && self.receive.has_sack_to_report()
+        {
             self.receive.sack_blocks(self.most_sack_blocks(), env.pool)
         } else {
             SackBlocks::NONE

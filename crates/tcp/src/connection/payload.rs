@@ -83,7 +83,7 @@ impl Connection {
             Arrival::InOrder { bytes, filled } => self.on_in_order_payload(bytes, filled, env),
             Arrival::OutOfOrder => {
                 env.counters.ofo_queue += 1;
-                if !self.agreed.sack {
+                if !self.agreed.has_sack() {
                     self.receive.ack.demand_duplicate();
                 }
                 self.demand_ack();
@@ -91,7 +91,7 @@ impl Connection {
             Arrival::Discarded(reason) => {
                 match reason {
                     DiscardReason::Duplicate => {
-                        env.counters.dsack_ofo_sent += u64::from(self.agreed.sack)
+                        env.counters.dsack_ofo_sent += u64::from(self.agreed.has_sack())
                     }
                     DiscardReason::NoRange
                     | DiscardReason::TooManyHoles

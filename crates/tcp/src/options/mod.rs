@@ -51,7 +51,7 @@ impl Offer {
         Self {
             mss: mss.min(window_payload + options) as u16,
             window_scale: config.window_scaling.then(|| scale_for(window.most)),
-            sack: config.sack,
+            sack: cfg!(feature = "sack") && config.sack,
             timestamps: config.timestamps,
         }
     }
@@ -117,6 +117,17 @@ impl Agreed {
             timestamps: false,
             ecn: false,
         }
+    }
+
+    /// Returns true if selective acknowledgments are used.
+    pub const fn has_sack(&self) -> bool {
+        // Without the feature this is a constant, so that the code that needs SACK is left out.
+        cfg!(feature = "sack") && self.sack
+    }
+
+    /// Returns true if congestion marks are reported and answered.
+    pub const fn has_ecn(&self) -> bool {
+        cfg!(feature = "ecn") && self.ecn
     }
 
     /// Returns the bytes of options that every segment carries.

@@ -6,6 +6,10 @@
 
 mod acceptable;
 mod ack_policy;
+#[cfg(feature = "autotune")]
+mod autotune;
+#[cfg(not(feature = "autotune"))]
+#[path = "autotune_off.rs"]
 mod autotune;
 mod edges;
 mod half;

@@ -14,15 +14,21 @@ use crate::SeqNum;
 /// An unused place: an empty range.
 const UNUSED: (SeqNum, SeqNum) = (SeqNum(0), SeqNum(0));
 
+/// Number of places: none if no ACK carries SACK blocks.
+const MOST: usize = match cfg!(feature = "sack") {
+    true => SackBlocks::CAPACITY,
+    false => 0,
+};
+
 /// At most four ranges of sequence numbers, the most recently changed first. RFC 2018 §4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecentRanges([(SeqNum, SeqNum); SackBlocks::CAPACITY]);
+pub struct RecentRanges([(SeqNum, SeqNum); MOST]);
 
 record!(RecentRanges(value));
 
 impl RecentRanges {
     /// No range.
-    pub const NONE: Self = Self([UNUSED; SackBlocks::CAPACITY]);
+    pub const NONE: Self = Self([UNUSED; MOST]);
 
     /// Returns the ranges, newest first.
     pub fn iter(&self) -> impl Iterator<Item = Range<SeqNum>> {
@@ -42,8 +48,10 @@ impl RecentRanges {
     /// removes the oldest.
     pub fn add(&mut self, range: Range<SeqNum>) {
         self.remove(&range);
-        self.0.rotate_right(1);
-        self.0[0] = (range.start, range.end);
+        if let [.., last] = &mut self.0[..] {
+            *last = (range.start, range.end);
+            self.0.rotate_right(1);
+        }
     }
 
     /// Adds `range` as the oldest, unless it is already in the list or there is no room.

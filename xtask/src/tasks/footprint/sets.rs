@@ -23,7 +23,7 @@ pub const SETS: [FeatureSet; 3] = [
     },
     FeatureSet {
         name: "embedded",
-        features: "cubic,udp",
+        features: "cubic,sack,udp",
         wanted_kib: 56,
     },
     FeatureSet {
