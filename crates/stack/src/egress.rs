@@ -145,6 +145,7 @@ impl Stack {
     }
 
     /// Sends the frames of the interface of `device` that are due.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(crate) fn send_by(
         &mut self,
         device: &mut impl Device,

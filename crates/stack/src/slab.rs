@@ -78,11 +78,11 @@ impl<T> Slab<T> {
         self.first_free
     }
 
-    /// Inserts `value`, or returns it if no slot is free.
-    pub(crate) fn insert(&mut self, value: T) -> Result<Key, T> {
+    /// Inserts `value`. Returns `None`, and drops `value`, if no slot is free.
+    pub(crate) fn insert(&mut self, value: T) -> Option<Key> {
         let index = self.first_free;
         if index == NONE {
-            return Err(value);
+            return None;
         }
         let slot = &mut self.slots[index as usize];
         match *slot {
@@ -91,7 +91,7 @@ impl<T> Slab<T> {
         }
         *slot = SlabSlot::Used(value);
         self.used += 1;
-        Ok(self.key(index))
+        Some(self.key(index))
     }
 
     /// Removes the value of slot `index`.

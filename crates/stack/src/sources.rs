@@ -76,7 +76,7 @@ impl SourceCounts {
             self.sources[index].has += 1;
             return index;
         }
-        let Ok(key) = self.sources.insert(SourceCount { ip, has: 1 }) else {
+        let Some(key) = self.sources.insert(SourceCount { ip, has: 1 }) else {
             unreachable!("there is a slot for each entry");
         };
         self.by_ip.insert(self.hash(ip), key.index);

@@ -111,9 +111,15 @@ fn of_turn(stack: &mut Stack, port: &mut Port, now: Instant) -> usize {
         // SAFETY: the word is unused and inside the board's memory.
         unsafe { ptr::write_volatile(below(word), PAINT) };
     }
-    turn(stack, port, now);
+    one_turn(stack, port, now);
     // SAFETY: the word is initialised, unused, and inside the board's memory.
     let is_painted = |word: &usize| unsafe { ptr::read_volatile(below(*word)) } == PAINT;
     let unused = (1..=WORDS).rev().take_while(is_painted).count();
     (WORDS - unused) * size_of::<u32>()
+}
+
+// Not inlined, so that the frame of `turn` is below the stack pointer that `of_turn` has read.
+#[inline(never)]
+fn one_turn(stack: &mut Stack, port: &mut Port, now: Instant) {
+    turn(stack, port, now);
 }

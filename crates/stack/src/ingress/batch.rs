@@ -76,6 +76,7 @@ impl ReceiveBatch<'_> {
     ///
     /// # Panics
     /// Panics if the stack has no interface `meta.interface`.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub fn receive(&mut self, frame: &[u8], meta: RxMeta) {
         if self.continue_run(frame, meta) {
             return;

@@ -213,7 +213,7 @@ impl Reassembler {
             failed: false,
             expires: now + self.timeout,
         };
-        let Ok(slot) = self.slots.insert(partial) else {
+        let Some(slot) = self.slots.insert(partial) else {
             unreachable!("there is a free slot");
         };
         self.by_key.insert(hash, slot.index);

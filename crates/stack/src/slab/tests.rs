@@ -20,7 +20,7 @@ fn a_full_slab_returns_the_value() {
     slab.insert(1).unwrap();
     slab.insert(2).unwrap();
     assert!(slab.is_full());
-    assert_eq!(slab.insert(3), Err(3));
+    assert_eq!(slab.insert(3), None);
     assert_eq!(slab.len(), 2);
 }
 

@@ -4,7 +4,7 @@
 //! answered with a reset, or is discarded for a counted reason. Answers are queued; this file sends
 //! nothing.
 
-use fullpipe_tcp::{ActiveOpen, Connection, HalfOpen, IcmpError, Segment, SeqNum, Tuning};
+use fullpipe_tcp::{ActiveOpen, Connection, Env, HalfOpen, IcmpError, Segment, SeqNum, Tuning};
 use fullpipe_wire::{TcpFlags, TcpHeader, WireError, tcp::verify_checksum};
 
 use super::{
@@ -181,6 +181,7 @@ impl TcpLayer {
     }
 
     /// Processes a segment whose four-tuple has no owner.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn on_unknown_tuple(
         &mut self,
         peer: UnknownPeer,
@@ -356,6 +357,7 @@ impl TcpLayer {
         Ok(())
     }
 
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn on_handshake_segment(
         &mut self,
         index: u32,
@@ -475,37 +477,74 @@ impl TcpLayer {
     /// Opens the connection whose handshake `ack` completes, and adds it to the
     /// backlog of `listener`. The caller has checked that there is room. The connection sends by
     /// the interface that received the handshake.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn open_accepted(
         &mut self,
-        (tuple, hash, interface): (FourTuple, u32, InterfaceId),
+        at: (FourTuple, u32, InterfaceId),
         listener: Key,
         half_open: &HalfOpen,
         ack: &Segment<'_>,
         host: &mut HostContext<'_>,
     ) -> Result<u32, Discard> {
         let tuning = self.tuning_of(listener);
-        let mut env = self.host_state.env(self.slots.next_index(), host);
-        let Some(connection) = Connection::accepted(half_open, ack, tuning, &mut env) else {
+        let index = self.add_connection(at, Attachment::Backlog, host, |env| {
+            Connection::from_half_open(half_open, tuning, env)
+        });
+        let mut env = self.host_state.env(index, host);
+        let connection = self.residence.awake(index, &mut self.slots);
+        if !connection.accept(half_open, ack, &mut env) {
+            self.residence.remove(index, &mut self.slots);
+            self.slots.discard(index);
             self.abort_orphan_for_memory(host);
             return Err(Discard::TcpNoMemory);
+        }
+        let (_, hash, _) = at;
+        self.add_owner(hash, Owner::Connection(index));
+        self.listeners.push(listener.index, index);
+        host.events.accept(listener.index);
+        Ok(index)
+    }
+
+    /// Adds the connection that `make` returns, and returns its slot. The caller has checked that a
+    /// slot is free.
+    ///
+    /// Not inlined, because a connection in a frame of the caller would make every turn need that
+    /// much more stack.
+    #[inline(never)]
+    pub(super) fn add_connection(
+        &mut self,
+        at: (FourTuple, u32, InterfaceId),
+        attachment: Attachment,
+        host: &mut HostContext<'_>,
+        make: impl FnOnce(&mut Env<'_>) -> Connection,
+    ) -> u32 {
+        let slot = self.new_slot(at, attachment, host, make);
+        let Some(key) = self.slots.insert(slot) else {
+            unreachable!("the caller has found a free slot");
         };
+        key.index
+    }
+
+    // Not inlined, so that the connection is written to the result and nowhere else.
+    #[inline(never)]
+    fn new_slot(
+        &mut self,
+        (tuple, hash, interface): (FourTuple, u32, InterfaceId),
+        attachment: Attachment,
+        host: &mut HostContext<'_>,
+        make: impl FnOnce(&mut Env<'_>) -> Connection,
+    ) -> ConnectionSlot {
         let index = self.slots.next_index();
-        let slot = ConnectionSlot {
+        let connection = make(&mut self.host_state.env(index, host));
+        ConnectionSlot {
+            place: self.residence.add(index, connection, &mut self.slots),
             tuple,
             hash,
-            attachment: Attachment::Backlog,
+            attachment,
             interface,
             in_device: 0,
             in_demux: true,
-            place: self.residence.add(index, connection, &mut self.slots),
-        };
-        let Ok(key) = self.slots.insert(slot) else {
-            unreachable!("room was checked");
-        };
-        self.add_owner(hash, Owner::Connection(key.index));
-        self.listeners.push(listener.index, key.index);
-        host.events.accept(listener.index);
-        Ok(key.index)
+        }
     }
 
     /// Passes to connection `index` the segment that completed its handshake.
@@ -546,6 +585,7 @@ impl TcpLayer {
         HalfOpen::from_syn(syn, open, &self.host_state.config, host.pool, most_blocks)
     }
 
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn on_time_wait_segment(
         &mut self,
         index: u32,

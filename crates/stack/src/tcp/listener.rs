@@ -66,7 +66,7 @@ impl ListeningSockets {
     /// has the same address and port.
     pub(crate) fn add(&mut self, listener: ListeningSocket) -> Option<Key> {
         let hash = self.hash(listener.local);
-        let key = self.listeners.insert(listener).ok()?;
+        let key = self.listeners.insert(listener)?;
         self.by_address.insert(hash, key.index);
         Some(key)
     }

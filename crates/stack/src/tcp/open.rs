@@ -7,9 +7,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use fullpipe_tcp::{ActiveOpen, Connection, Tuning};
 
-use super::{
-    Attachment, ConnectionSlot, FourTuple, HostContext, Owner, TcpLayer, listener::ListeningSocket,
-};
+use super::{Attachment, FourTuple, HostContext, Owner, TcpLayer, listener::ListeningSocket};
 use crate::{error::OpenError, interface_id::InterfaceId, slab::Key, stack::ListenOptions};
 
 impl TcpLayer {
@@ -96,23 +94,13 @@ impl TcpLayer {
             timestamp_offset: self.initial_numbers.timestamp_offset(&tuple),
             tuning,
         };
-        let index = self.slots.next_index();
-        let connection = Connection::connect(open, &mut self.host_state.env(index, host));
-        let slot = ConnectionSlot {
-            tuple,
-            hash,
-            attachment: Attachment::Application,
-            interface,
-            in_device: 0,
-            in_demux: true,
-            place: self.residence.add(index, connection, &mut self.slots),
-        };
-        let Ok(key) = self.slots.insert(slot) else {
-            unreachable!("room was checked");
-        };
-        self.add_owner(hash, Owner::Connection(key.index));
-        self.run(key.index, host, |_, _| ());
-        Ok(key.index)
+        let at = (tuple, hash, interface);
+        let index = self.add_connection(at, Attachment::Application, host, |env| {
+            Connection::connect(open, env)
+        });
+        self.add_owner(hash, Owner::Connection(index));
+        self.run(index, host, |_, _| ());
+        Ok(index)
     }
 
     /// Chooses an ephemeral port whose four-tuple is not in use.

@@ -160,7 +160,7 @@ impl SynCache {
             Decision::Accept | Decision::Reset => self.due_at(handshake.station.interface),
             Decision::Pending => handshake.listener.index,
         };
-        let index = self.entries.insert(handshake).ok()?.index;
+        let index = self.entries.insert(handshake)?.index;
         self.due.join(queue, index);
         Some(index)
     }

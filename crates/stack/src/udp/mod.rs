@@ -240,7 +240,7 @@ impl UdpSockets {
             error: None,
         };
         let key = self.sockets.insert(socket);
-        let key = key.map_err(|_| UdpError::TooManySockets)?;
+        let key = key.ok_or(UdpError::TooManySockets)?;
         self.echo[usize::from(ip.is_ipv6())] = key.index;
         Ok(UdpId(key))
     }

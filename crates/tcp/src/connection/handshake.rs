@@ -251,7 +251,9 @@ impl Connection {
         let most = open.receive_size(env.config).most();
         let window = LargestWindow::new(most, env.config, env.pool);
         let offer = Offer::new(env.config, open.mss_bound(), window);
-        let mut connection = Self::new(TcpState::SynSent, open, offer, Agreed::nothing(), env);
+        let options = (offer, Agreed::nothing());
+        let mut connection = Self::new(TcpState::SynSent, open, SeqNum(0), options, env);
+        connection.update_mss(env);
         connection.pending.syn = true;
         env.record(TraceEvent::Opened {
             passive: false,
@@ -263,59 +265,54 @@ impl Connection {
         connection
     }
 
-    /// Completes a passive open: ESTABLISHED. `ack` is the segment that
-    /// [completes](HalfOpen::is_completed_by) the handshake. Pass `ack` to
-    /// [`on_segment`](Self::on_segment) afterwards, since the segment may carry payload.
-    ///
-    /// Returns `None` if packet memory cannot back the window that was advertised. The
-    /// caller then ignores the ACK, as if it had been lost.
-    pub fn accepted(
-        half_open: &HalfOpen,
-        ack: &Segment<'_>,
-        tuning: Tuning,
-        env: &mut Env<'_>,
-    ) -> Option<Self> {
+    /// Creates the connection of a handshake, which [`accept`](Self::accept) completes. The caller
+    /// puts it where it stays, because it is large.
+    pub fn from_half_open(half_open: &HalfOpen, tuning: Tuning, env: &mut Env<'_>) -> Self {
         let open = ActiveOpen {
             iss: half_open.iss,
             mss_limit: half_open.mss_limit,
             timestamp_offset: half_open.timestamp_offset,
             tuning,
         };
-        let mut connection = Self::new(
-            TcpState::SynReceived,
-            open,
-            half_open.offer,
-            half_open.agreed,
-            env,
-        );
-        connection.receive = ReceiveHalf::new(half_open.irs, env.config.quick_acks);
-        if !connection.back_first_window(half_open.window, env) {
-            connection.congestion.release(env.congestion);
-            return None;
+        let options = (half_open.offer, half_open.agreed);
+        Self::new(TcpState::SynReceived, open, half_open.irs, options, env)
+    }
+
+    /// Completes a passive open: ESTABLISHED. `ack` is the segment that
+    /// [completes](HalfOpen::is_completed_by) the handshake. Pass `ack` to
+    /// [`on_segment`](Self::on_segment) afterwards, since the segment may carry payload.
+    ///
+    /// Returns false if packet memory cannot back the window that was advertised. The caller then
+    /// drops the connection and ignores the ACK, as if it had been lost.
+    pub fn accept(&mut self, half_open: &HalfOpen, ack: &Segment<'_>, env: &mut Env<'_>) -> bool {
+        self.update_mss(env);
+        if !self.back_first_window(half_open.window, env) {
+            self.congestion.release(env.congestion);
+            return false;
         }
-        connection.receive.rcv_adv = connection.receive.rcv_nxt + u32::from(half_open.window);
+        self.receive.rcv_adv = self.receive.rcv_nxt + u32::from(half_open.window);
         if half_open.window == 0 {
-            connection.demand_ack();
+            self.demand_ack();
         } else if half_open.fits_cell(env.pool) {
             // Advertise a larger window soon: the first window may be small only because other
             // handshakes had reserved memory.
-            connection.demand_window_update(env);
+            self.demand_window_update(env);
         }
-        connection.timestamps =
+        self.timestamps =
             TimestampClock::new(half_open.timestamp_offset, half_open.ts_recent, env.now);
         env.record(TraceEvent::Opened {
             passive: true,
             iss: half_open.iss.0,
             irs: half_open.irs.0,
         });
-        connection.send.snd_nxt = half_open.iss + 1;
+        self.send.snd_nxt = half_open.iss + 1;
         if half_open.syn_acks == 1 && !half_open.agreed.timestamps {
             let rtt = env.now.since(half_open.syn_ack_at);
-            connection.rtt.add_sample(rtt, env.config);
+            self.rtt.add_sample(rtt, env.config);
         }
-        connection.establish(ack, half_open.syn_acks.saturating_sub(1).into(), env);
+        self.establish(ack, half_open.syn_acks.saturating_sub(1).into(), env);
         env.counters.passive_opens += 1;
-        Some(connection)
+        true
     }
 
     /// Reserves memory for the `window` that the SYN-ACK advertised. After a window of zero,
@@ -343,8 +340,8 @@ impl Connection {
     fn new(
         state: TcpState,
         open: ActiveOpen,
-        offer: Offer,
-        agreed: Agreed,
+        irs: SeqNum,
+        (offer, agreed): (Offer, Agreed),
         env: &mut Env<'_>,
     ) -> Self {
         let now = env.now;
@@ -352,10 +349,10 @@ impl Connection {
             .congestion
             .resolve(open.tuning.congestion, env.config.congestion);
         let settings = Settings::new(&open.tuning, congestion);
-        let mut connection = Self {
+        Self {
             state,
             send: SendHalf::new(open.iss),
-            receive: ReceiveHalf::new(SeqNum(0), env.config.quick_acks),
+            receive: ReceiveHalf::new(irs, env.config.quick_acks),
             recovery: Recovery::new(open.iss),
             rtt: Rtt::new(env.config),
             congestion: Controller::new(
@@ -395,9 +392,7 @@ impl Connection {
             busy: BusyClock::default(),
             wants_output: true,
             totals: Totals::default(),
-        };
-        connection.update_mss(env);
-        connection
+        }
     }
 
     /// Completes the handshake: `segment` carries the ACK of this side's SYN

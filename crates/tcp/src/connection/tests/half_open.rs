@@ -161,7 +161,7 @@ fn accepted(half: &HalfOpen, config: &TcpConfig, now: Instant) -> Endpoint {
     let mut end = Endpoint::new(config.clone(), PoolConfig::default());
     let ack = segment(TcpFlags::ACK, 1, 1);
     let tuning = Tuning::from_config(config);
-    end.connection = Connection::accepted(half, &ack, tuning, &mut end.env(now));
+    end.connection = opened(half, &ack, tuning, &mut end.env(now));
     assert!(end.connection.is_some());
     end
 }
@@ -183,7 +183,7 @@ fn a_handshake_for_a_cell_is_completed_with_one_block() {
         let ack = segment(TcpFlags::ACK, 1, 1);
         let tuning = Tuning::from_config(&config);
         let now = Instant::from_secs(1);
-        end.connection = Connection::accepted(&half, &ack, tuning, &mut end.env(now));
+        end.connection = opened(&half, &ack, tuning, &mut end.env(now));
         assert!(end.connection.is_some(), "{free} free blocks");
         assert_eq!(end.pool.cells_in_use(), cells, "{free} free blocks");
         end.with(now, |connection, env| {

@@ -396,7 +396,7 @@ impl Pair {
         } else if let Some(half_open) = self.half_open.filter(|half| half.is_completed_by(&segment))
         {
             let tuning = Tuning::from_config(&end.config);
-            let made = Connection::accepted(&half_open, &segment, tuning, &mut end.env(now));
+            let made = opened(&half_open, &segment, tuning, &mut end.env(now));
             end.connection = made;
             if end.connection.is_some() {
                 self.at(in_transit.to, |connection, env| {
@@ -449,4 +449,15 @@ pub(super) fn lose_nth_data(to: usize, nth: usize) -> LossRule {
         seen += usize::from(counts);
         counts && seen == nth
     })
+}
+
+/// Returns the connection whose handshake `ack` completes, unless memory does not suffice.
+fn opened(
+    half_open: &HalfOpen,
+    ack: &Segment<'_>,
+    tuning: Tuning,
+    env: &mut Env<'_>,
+) -> Option<Connection> {
+    let mut connection = Connection::from_half_open(half_open, tuning, env);
+    connection.accept(half_open, ack, env).then_some(connection)
 }
