@@ -357,6 +357,7 @@ impl Stack {
     }
 
     /// Writes the next packet of `source`, which is neither neighbours nor connections.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn write_packet(
         &mut self,
         interface: InterfaceId,
@@ -538,6 +539,7 @@ impl Stack {
     /// Sends a frame of the first connection in the queue of `interface`, or a burst of at most
     /// `most` frames. The connection leaves the queue if ARP has not resolved its next hop,
     /// or if it has nothing more to send.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn send_for_connections(
         &mut self,
         interface: InterfaceId,
