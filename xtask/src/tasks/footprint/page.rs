@@ -32,7 +32,7 @@ const INTRODUCTION: &str = "\
 Flash and RAM of the stack, measured on `thumbv7m-none-eabi` (Cortex-M3) and x86-64. The programs are in `xtask/footprint`.
 `fullpipe footprint --preset P --set NAME=VALUE` prints the RAM of any configuration on this machine.
 
-- Flash is the size of one program with a TCP client, a TCP server and a UDP echo server, linked with `opt-level = \"s\"`, fat LTO and
+- Flash is the size of one program with a TCP client, a TCP server and, if the set has UDP, a UDP echo server, linked with `opt-level = \"s\"`, fat LTO and
   `panic = \"abort\"` by Debian's compiler. Code and constants count for the module of the function that contains them.
 - RAM is what `Stack::new` allocates, and the size of `Stack`.
 - The depth of `turn` is measured by painting the memory below the stack pointer before each turn of a transfer with losses, in QEMU. It includes
