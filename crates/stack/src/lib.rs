@@ -338,7 +338,6 @@ pub mod presets;
 mod queues;
 mod rate_limit;
 mod secret;
-mod sip_hash;
 mod slab;
 mod source_limit;
 mod sources;

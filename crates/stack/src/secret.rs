@@ -6,7 +6,7 @@
 
 use core::net::IpAddr;
 
-use crate::sip_hash::{Rounds, sip_hash};
+use siphasher::sip::{SipHasher13, SipHasher24};
 
 /// A 128-bit key. Each purpose has its own key.
 #[derive(Clone, Copy)]
@@ -34,13 +34,15 @@ impl Secret {
 
     /// Returns a keyed pseudo-random function of `bytes` (SipHash-2-4), for
     /// values that a peer sees and must not predict.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(crate) fn prf(&self, bytes: &[u8]) -> u64 {
-        sip_hash(&self.0, bytes, Rounds { word: 2, last: 4 })
+        SipHasher24::new_with_key(&self.0).hash(bytes)
     }
 
     /// Returns a keyed hash of `bytes` (SipHash-1-3), for table buckets.
+    #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub(crate) fn table_hash(&self, bytes: &[u8]) -> u64 {
-        sip_hash(&self.0, bytes, Rounds { word: 1, last: 3 })
+        SipHasher13::new_with_key(&self.0).hash(bytes)
     }
 }
 

@@ -31,8 +31,9 @@
 //!
 //! [`Connection::connect`] opens a connection actively. A listener keeps a
 //! [`HalfOpen`], which holds no packet memory, until the handshake is complete;
-//! then [`Connection::from_half_open`] and [`Connection::accept`] make a connection of it. After the end a
-//! [`TimeWait`] remains. The transitions are a table, [`TcpState::next`].
+//! then [`Connection::from_half_open`] and [`Connection::accept`] make a
+//! connection of it. After the end a [`TimeWait`] remains. The transitions are a
+//! table, [`TcpState::next`].
 //!
 //! This crate does not contain addresses, ports and listeners (crate
 //! `fullpipe`), or checksums and headers (crate `fullpipe-wire`).

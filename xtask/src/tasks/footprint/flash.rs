@@ -11,11 +11,12 @@ use anyhow::{Context, Result};
 use super::toolchain::Toolchain;
 
 /// Names of the stack's crates and of the crates that the stack uses, as they occur in symbols.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "fullpipe_tcp",
     "fullpipe_pool",
     "fullpipe_wire",
     "fullpipe",
+    "siphasher",
     "flash",
     "compiler_builtins",
     "alloc",

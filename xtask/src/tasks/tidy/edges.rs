@@ -181,7 +181,7 @@ const ALL_CRATES: [&str; 19] = [
 ];
 
 /// External crates that a core crate may use, because they need no operating system.
-const CORE_LIBRARIES: [&str; 2] = ["hashbrown", "zerocopy"];
+const CORE_LIBRARIES: [&str; 3] = ["hashbrown", "zerocopy", "siphasher"];
 
 /// Compares the workspace's dependencies with the drawing.
 ///
