@@ -413,7 +413,7 @@ impl Connection {
         if !self.receive.ack.is_due() {
             return None;
         }
-        Some(self.segment(self.send.snd_nxt, TcpFlags::ACK, 0..0, env))
+        Some(self.segment(self.send.empty_segment_seq(), TcpFlags::ACK, 0..0, env))
     }
 
     /// Returns a segment of `len` bytes of payload from `seq` on, with FIN if it comes

@@ -132,6 +132,18 @@ impl SendHalf {
         self.snd_nxt.room_to(self.snd_una + self.snd_wnd)
     }
 
+    /// Returns the sequence number of a segment without payload: `snd_nxt`, or the right edge of the
+    /// peer's window if a window probe lies beyond it. A peer discards a segment beyond its window,
+    /// and with it the ACK. RFC 9293 §3.10.7.4.
+    pub fn empty_segment_seq(&self) -> SeqNum {
+        let edge = self.snd_una + self.snd_wnd;
+        if edge.before(self.snd_nxt) {
+            edge
+        } else {
+            self.snd_nxt
+        }
+    }
+
     /// Returns true if only FIN is left to send.
     pub fn fin_is_next(&self) -> bool {
         self.fin_queued && self.snd_nxt == self.payload_end()

@@ -65,6 +65,29 @@ fn window_probes_continue_while_they_are_answered() {
     assert_eq!(ready.closed, Some(CloseReason::TimedOut));
 }
 
+/// A window probe lies beyond the window, and an ACK after it must not, or the peer discards the ACK.
+#[test]
+fn a_host_that_probes_a_closed_window_acknowledges_what_it_receives() {
+    let server = TcpConfig {
+        receive_buffer: 4_000,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(TcpConfig::default(), server);
+    pair.write(CLIENT, &[5; 20_000]);
+    pair.run_for(Duration::from_secs(30));
+    let info = pair.at(CLIENT, |connection, env| connection.info(env));
+    assert!(info.zero_window_probes > 0);
+    pair.write(SERVER, &[6; 30_000]);
+    let mut got = 0;
+    for _ in 0..600 {
+        pair.run_for(Duration::from_secs(1));
+        got += pair.read(CLIENT).len();
+    }
+    assert_eq!(got, 30_000);
+    let info = pair.at(SERVER, |connection, env| connection.info(env));
+    assert_eq!((info.segments_retransmitted, info.timeouts), (0, 0));
+}
+
 #[test]
 fn the_right_edge_never_retreats() {
     for (buffer, scale) in [(3_000, 0), (60_000, 0), (200_000, 2)] {
