@@ -275,11 +275,10 @@ macro_rules! config {
             ///
             /// # Errors
             /// Fails if the name is unknown, the text is not a value, the value is out of range,
-            /// or this build leaves out the feature of the knob. The configuration is then
-            /// unchanged. The error for an unknown name contains the most similar known name. Only
-            /// `validate` detects contradictions.
+            /// or this build leaves out the feature of the knob and the value is not 0, false or
+            /// off. The configuration is then unchanged. The error for an unknown name contains the
+            /// most similar known name. Only `validate` detects contradictions.
             pub fn set(&mut self, name: &str, text: &str) -> Result<(), KnobError> {
-                features::check(name)?;
                 if let Some(alias) = alias::find(name) {
                     let mut changed = self.clone();
                     for (knob, value) in alias.knobs().zip(alias.values(text)?) {
@@ -291,19 +290,22 @@ macro_rules! config {
                 if let Some(known) = alias::find_not_expressible(name) {
                     return Err(known.refusal());
                 }
-                let (group, field) = name.split_once('.').unwrap_or((name, ""));
-                let outcome = match group {
-                    $( <$table as KnobTable>::GROUP => self.$field.set(field, text), )+
-                    _ => Err(KnobError::Unknown { name: name.to_string(), nearest: None }),
+                let Some(knob) = Self::names().position(|known| known == name) else {
+                    return Err(unknown(name));
                 };
-                outcome.map_err(|error| match error {
-                    KnobError::Unknown { .. } => unknown(name),
-                    KnobError::NotAValue { .. }
-                    | KnobError::Unavailable { .. }
-                    | KnobError::OutOfRange { .. }
-                    | KnobError::TooLarge { .. }
-                    | KnobError::Contradiction { .. } => error,
-                })
+                let before = self.number(knob);
+                let (group, field) = name.split_once('.').unwrap_or((name, ""));
+                match group {
+                    $( <$table as KnobTable>::GROUP => self.$field.set(field, text)?, )+
+                    _ => return Err(unknown(name)),
+                }
+                if self.number(knob) != Some(0) && let Err(missing) = features::check(name) {
+                    if let Some(number) = before {
+                        self.put_number(knob, number);
+                    }
+                    return Err(missing);
+                }
+                Ok(())
             }
 
             /// Returns the value of the knob called `name` as text that `set`
@@ -326,9 +328,16 @@ macro_rules! config {
 
             /// Sets the knob at place `knob` of [`names`](Self::names) from a number:
             /// a time in microseconds, a switch as 0 or 1, a choice as its index in the list of
-            /// choices. Returns false, and changes nothing, if there is no such knob or the number
-            /// is not a legal value. Unlike [`set`](Self::set), allocates nothing.
+            /// choices. Returns false, and changes nothing, if there is no such knob, the number
+            /// is not a legal value, or this build leaves out the feature of the knob and the number
+            /// is not 0. Unlike [`set`](Self::set), allocates nothing.
             pub fn set_number(&mut self, knob: usize, number: u64) -> bool {
+                let is_missing = |name| features::missing(name).is_some();
+                let refused = number != 0 && Self::names().nth(knob).is_some_and(is_missing);
+                !refused && self.put_number(knob, number)
+            }
+
+            fn put_number(&mut self, knob: usize, number: u64) -> bool {
                 let mut row = knob;
                 $(
                     let rows = <$table as KnobTable>::NAMES.len();

@@ -283,22 +283,27 @@
 //! version is 1.95.
 //!
 //! `all` (default) turns on every feature of the table below. A build saves code and memory by
-//! leaving features out. A knob of a feature that is off is refused by [`Config::set`], and its
-//! field has no effect:
+//! leaving features out. [`Config::set`] refuses a knob of a feature that is off unless the value is 0,
+//! false or off. The knob's field in [`Config`] has no effect, but must be in its range:
 //!
 //! | feature | content |
 //! | --- | --- |
+//! | `autotune` | buffers that grow with the rate of a connection |
 //! | `bbr`, `cubic` | congestion control; without `cubic`, NewReno is the default |
 //! | `cookies` | SYN cookies |
+//! | `ecn` | explicit congestion notification |
 //! | `fragments` | reassembly of received IP fragments |
 //! | `icmp-errors` | ICMP errors, sent and received |
 //! | `ipv6` | IPv6, neighbour discovery, ICMPv6; without it IPv6 addresses are refused |
 //! | `limit-clock` | the times and bytes of limits; without it each is 0 |
 //! | `loopback` | packets to this host's own addresses, 127.0.0.0/8 and ::1; off unless the knob `ip.loopback` is on |
+//! | `names` | names of knobs in the errors of [`Stack::new`]; without it they name the knob's group |
+//! | `sack` | selective acknowledgments; without it RACK-TLP detects losses by duplicate ACKs |
 //! | `slaac` | IPv6 autoconfiguration, duplicate address detection, reports of groups; off unless the knob `ip.autoconfiguration` is on |
 //! | `path-mtu` | path MTU discovery; without it routers may fragment segments |
 //! | `resting` | records of connections at rest, see the knob `stack.busy_connections` |
 //! | `trace` | the ring of records |
+//! | `udp` | UDP sockets |
 //!
 //! `fullpipe-host` and `fullpipe-sim`, not this
 //! crate, write packet captures.

@@ -21,7 +21,7 @@ impl Preset {
     /// Panics if a row is not legal, which is a mistake in the table.
     pub fn config(&self) -> Config {
         let mut config = Config::default();
-        let has_feature = |name: &str| features::check(name).is_ok();
+        let has_feature = |name: &str| features::missing(name).is_none();
         for (name, value) in self.rows.iter().filter(|(name, _)| has_feature(name)) {
             if let Err(error) = config.set(name, value) {
                 panic!("preset {}: {error}", self.name);

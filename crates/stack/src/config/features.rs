@@ -1,6 +1,6 @@
 //! The features that a build may leave out, and the knobs that have an effect only with them.
 //!
-//! Rule: if a feature is left out, its knobs are refused by name, and their fields in
+//! Rule: if a feature is left out, its knobs take no value but 0, false or off, and their fields in
 //! [`Config`](super::Config) have no effect.
 
 use alloc::format;
@@ -16,7 +16,11 @@ const FEATURES: &[Feature] = &[
     (
         "autotune",
         cfg!(feature = "autotune"),
-        &["tcp.send_buffer_max", "tcp.receive_buffer_max"],
+        &[
+            "tcp.send_buffer_max",
+            "tcp.receive_buffer_max",
+            "tcp.receive_tuning",
+        ],
     ),
     ("bbr", cfg!(feature = "bbr"), &["tcp.bbr_"]),
     (
@@ -51,21 +55,32 @@ const FEATURES: &[Feature] = &[
     (
         "slaac",
         cfg!(feature = "slaac"),
-        &["ip.autoconfiguration", "ip.dad_probes"],
+        &[
+            "ip.autoconfiguration",
+            "ip.dad_probes",
+            "ip.temporary_addresses",
+        ],
     ),
     ("trace", cfg!(feature = "trace"), &["trace."]),
     ("udp", cfg!(feature = "udp"), &["udp."]),
 ];
+
+/// Returns the feature that knob `name` needs and that the build leaves out.
+pub(crate) fn missing(name: &str) -> Option<&'static str> {
+    let begins = |knobs: &[&str]| knobs.iter().any(|knob| name.starts_with(knob));
+    let missing = FEATURES
+        .iter()
+        .find(|(_, on, knobs)| !on && begins(knobs))?;
+    Some(missing.0)
+}
 
 /// Checks that the build has the feature of knob `name`, if the knob needs one.
 ///
 /// # Errors
 /// Returns [`KnobError::Unavailable`] with the name of the feature.
 pub(crate) fn check(name: &str) -> Result<(), KnobError> {
-    let begins = |knobs: &[&str]| knobs.iter().any(|knob| name.starts_with(knob));
-    let missing = FEATURES.iter().find(|(_, on, knobs)| !on && begins(knobs));
-    match missing {
-        Some((feature, ..)) => Err(KnobError::Unavailable {
+    match missing(name) {
+        Some(feature) => Err(KnobError::Unavailable {
             why: format!("{name} needs the feature `{feature}` of the crate fullpipe"),
         }),
         None => Ok(()),

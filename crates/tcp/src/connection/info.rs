@@ -283,6 +283,12 @@ impl Connection {
             .verify(send.snd_una, send.snd_nxt, sent);
         send.stream.verify(pool);
         self.receive.verify(pool);
+        if cfg!(feature = "limit-clock") {
+            self.verify_limits(now);
+        }
+    }
+
+    fn verify_limits(&self, now: Instant) {
         let age = now.since(self.born);
         let sending: Duration = self
             .limit
