@@ -6,6 +6,7 @@
 //! Nothing here reads a clock: callers pass each [`Instant`] in.
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 use core::str::FromStr;
 
@@ -16,65 +17,75 @@ const NANOS_PER_MICRO: u64 = 1_000;
 const NANOS_PER_MILLI: u64 = 1_000_000;
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 
-/// A point in time: nanoseconds since an epoch the caller chose.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Instant(u64);
+/// A point in time: nanoseconds since an epoch the caller chose. The latest one is
+/// `u64::MAX - 1` nanoseconds after the epoch, so that `Option<Instant>` takes 8 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(
+    /// Nanoseconds since the epoch, plus 1.
+    NonZeroU64,
+);
+
+impl Default for Instant {
+    fn default() -> Self {
+        Self::ZERO
+    }
+}
 
 impl Instant {
     /// The epoch.
-    pub const ZERO: Self = Self(0);
+    pub const ZERO: Self = Self(NonZeroU64::MIN);
 
     /// The instant `nanos` nanoseconds after the epoch.
     pub const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
+        Self(NonZeroU64::MIN.saturating_add(nanos))
     }
 
     /// The instant `micros` microseconds after the epoch.
     pub const fn from_micros(micros: u64) -> Self {
-        Self(micros.saturating_mul(NANOS_PER_MICRO))
+        Self::from_nanos(micros.saturating_mul(NANOS_PER_MICRO))
     }
 
     /// The instant `millis` milliseconds after the epoch.
     pub const fn from_millis(millis: u64) -> Self {
-        Self(millis.saturating_mul(NANOS_PER_MILLI))
+        Self::from_nanos(millis.saturating_mul(NANOS_PER_MILLI))
     }
 
     /// The instant `secs` seconds after the epoch.
     pub const fn from_secs(secs: u64) -> Self {
-        Self(secs.saturating_mul(NANOS_PER_SEC))
+        Self::from_nanos(secs.saturating_mul(NANOS_PER_SEC))
     }
 
     /// Nanoseconds since the epoch.
     pub const fn as_nanos(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// Whole microseconds since the epoch.
     pub const fn as_micros(self) -> u64 {
-        self.0 / NANOS_PER_MICRO
+        self.as_nanos() / NANOS_PER_MICRO
     }
 
     /// Whole milliseconds since the epoch.
     pub const fn as_millis(self) -> u64 {
-        self.0 / NANOS_PER_MILLI
+        self.as_nanos() / NANOS_PER_MILLI
     }
 
     /// Seconds since the epoch, for tables and plots.
     pub const fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / NANOS_PER_SEC as f64
+        self.as_nanos() as f64 / NANOS_PER_SEC as f64
     }
 
     /// Time from `earlier` to `self`; zero when `earlier` is later.
     #[cfg_attr(target_pointer_width = "32", inline(never))]
     pub const fn since(self, earlier: Self) -> Duration {
-        Duration(self.0.saturating_sub(earlier.0))
+        Duration(self.0.get().saturating_sub(earlier.0.get()))
     }
 }
 
 /// Time since the epoch as people write it: `Instant(1.5 s)`.
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Instant({:?})", Duration(self.0))
+        write!(f, "Instant({:?})", Duration(self.as_nanos()))
     }
 }
 
@@ -96,7 +107,7 @@ impl Sub<Duration> for Instant {
     type Output = Self;
     #[cfg_attr(target_pointer_width = "32", inline(never))]
     fn sub(self, length: Duration) -> Self {
-        Self(self.0.saturating_sub(length.0))
+        Self::from_nanos(self.as_nanos().saturating_sub(length.0))
     }
 }
 
