@@ -40,6 +40,7 @@ mod stream;
 mod time;
 
 pub use config::PoolConfig;
+pub use counters::Count;
 pub use pool::{Holder, Pool, Pressure};
 pub use ranges::{Inserted, RangeIter, Ranges, RangesFull};
 pub use rng::Rng;

@@ -6,6 +6,7 @@
 
 use core::fmt;
 
+use fullpipe_pool::Count;
 pub use fullpipe_tcp::{DiscardReason, Discards, TcpCounters};
 use fullpipe_wire::Ecn;
 
@@ -314,7 +315,7 @@ discards! {
 pub struct Counters {
     /// Counters with standard names.
     pub mib: MibCounters,
-    discards: [u64; Discard::ALL.len()],
+    discards: [Count; Discard::ALL.len()],
 }
 
 impl Default for Counters {
@@ -337,7 +338,7 @@ impl Counters {
 
     /// Returns the number of discards for `reason`.
     pub const fn discarded(&self, reason: Discard) -> u64 {
-        self.discards[reason as usize]
+        self.discards[reason as usize] as u64
     }
 
     /// Returns every reason with its count, in a fixed order.
@@ -355,7 +356,7 @@ impl Counters {
 
 impl MibCounters {
     /// Returns the counter of packets received with this codepoint.
-    pub(crate) fn received_with(&mut self, ecn: Ecn) -> &mut u64 {
+    pub(crate) fn received_with(&mut self, ecn: Ecn) -> &mut Count {
         match ecn {
             Ecn::NotEct => &mut self.ip_ext_in_no_ect_pkts,
             Ecn::Ect1 => &mut self.ip_ext_in_ect1_pkts,
@@ -365,7 +366,7 @@ impl MibCounters {
     }
 
     /// Returns the MIB counters of a discard.
-    fn of(&mut self, reason: Discard) -> [Option<&mut u64>; 2] {
+    fn of(&mut self, reason: Discard) -> [Option<&mut Count>; 2] {
         use Discard::*;
         match reason {
             // The MIBs have no counters for the layers below IP.
@@ -425,6 +426,6 @@ impl MibCounters {
 }
 
 /// Returns the two MIB counters of a discard.
-fn two<'a>(one: &'a mut u64, other: &'a mut u64) -> [Option<&'a mut u64>; 2] {
+fn two<'a>(one: &'a mut Count, other: &'a mut Count) -> [Option<&'a mut Count>; 2] {
     [Some(one), Some(other)]
 }

@@ -12,7 +12,7 @@ mod write_segment;
 
 use core::net::IpAddr;
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{Count, Instant};
 use fullpipe_tcp::{Burst, Connection, Env, IcmpError, SegmentOut, TcpState};
 use fullpipe_wire::{MacAddress, TcpFlags, TcpHeader};
 
@@ -509,7 +509,7 @@ impl Stack {
     /// Writes the answer to a segment that belongs to no connection.
     fn write_answer(&mut self, answer: &Answer, packet: &mut [u8]) -> BuiltPacket {
         let is_reset = answer.segment.flags.contains(TcpFlags::RST);
-        self.tcp.host_state.counters.out_rsts += u64::from(is_reset);
+        self.tcp.host_state.counters.out_rsts += Count::from(is_reset);
         let Station { interface, mac } = answer.station;
         self.write_bare(interface, &answer.tuple, &answer.segment, Some(mac), packet)
     }

@@ -3,7 +3,7 @@
 //! Rule: the names are those of the MIBs (RFC 4022) and of Linux's `TcpExt`. Each
 //! discard is also counted under a [`DiscardReason`].
 
-use fullpipe_pool::counters;
+use fullpipe_pool::{Count, counters};
 
 counters! {
     /// Counters of the connections of one host.
@@ -162,7 +162,7 @@ discard_reasons! {
 
 /// One count for each [`DiscardReason`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Discards([u64; DiscardReason::ALL.len()]);
+pub struct Discards([Count; DiscardReason::ALL.len()]);
 
 impl Default for Discards {
     fn default() -> Self {
@@ -178,7 +178,7 @@ impl Discards {
 
     /// Returns the number of segments discarded for `reason`.
     pub fn get(&self, reason: DiscardReason) -> u64 {
-        self.0[reason as usize]
+        u64::from(self.0[reason as usize])
     }
 
     /// Returns each reason's name and count.

@@ -7,7 +7,7 @@
 
 use core::net::IpAddr;
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{Count, Instant};
 use fullpipe_tcp::{Burst, SegmentOut};
 use fullpipe_wire::{Checksum, EthernetHeader, Protocol, TcpFlags, TcpHeader, tcp};
 
@@ -154,8 +154,8 @@ impl Stack {
         }
         connection.end_burst(&mut env);
         self.interfaces[interface].device_backlog.add_bare(bytes);
-        self.counters.mib.ip_out_requests += frames as u64;
-        self.counters.mib.ip_ext_out_octets += (bytes - frames * link_len) as u64;
+        self.counters.mib.ip_out_requests += frames as Count;
+        self.counters.mib.ip_ext_out_octets += (bytes - frames * link_len) as Count;
         frames
     }
 }

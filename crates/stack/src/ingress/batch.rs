@@ -6,7 +6,7 @@
 //! and the queues are updated at the end of the run. All other frames take the long path,
 //! [`Stack::receive`].
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{Count, Instant};
 use fullpipe_tcp::{Segment, SeqNum};
 use fullpipe_wire::{
     Checksum, Ecn, EthernetHeader, Ipv4Header, Protocol, TcpFlags, TcpHeader, tcp,
@@ -150,7 +150,7 @@ impl ReceiveBatch<'_> {
         }
         let mib = &mut self.stack.counters.mib;
         mib.ip_in_receives += 1;
-        mib.ip_ext_in_octets += (len - ip_at) as u64;
+        mib.ip_ext_in_octets += (len - ip_at) as Count;
         *mib.received_with(segment.ecn) += 1;
         mib.ip_in_delivers += 1;
         let (tcp, mut host) = self.stack.tcp_and_host(self.now);

@@ -3,7 +3,7 @@
 //! Rule: layers above do not check a length, the IP checksum or an address of the header
 //! again. Invalid packets are discarded here, each with a counted reason.
 
-use fullpipe_pool::{Instant, Pool};
+use fullpipe_pool::{Count, Instant, Pool};
 use fullpipe_wire::{ChecksumPolicy, Ipv4Header, Protocol, WireError};
 
 use super::{
@@ -59,7 +59,7 @@ impl IpReceiver {
                 return None;
             }
         };
-        counters.mib.ip_ext_in_octets += u64::from(header.total_len);
+        counters.mib.ip_ext_in_octets += Count::from(header.total_len);
         *counters.mib.received_with(header.ecn) += 1;
         let addresses = routes.addresses(station.interface);
         let audience = addresses.audience_of_input(header.dst.into());
@@ -73,7 +73,7 @@ impl IpReceiver {
             return None;
         }
         let broadcast = audience == Audience::Broadcast;
-        counters.mib.ip_ext_in_bcast_pkts += u64::from(broadcast);
+        counters.mib.ip_ext_in_bcast_pkts += Count::from(broadcast);
         if let Protocol::Icmpv6 | Protocol::Other(_) = header.protocol {
             counters.discard(Discard::IpUnknownProtocol);
             // Pass on only the first fragment, because ICMP errors are sent only about first fragments.

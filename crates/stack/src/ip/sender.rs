@@ -5,7 +5,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use fullpipe_pool::{Instant, Rng};
+use fullpipe_pool::{Count, Instant, Rng};
 use fullpipe_wire::{Ipv4Header, MacAddress};
 
 use super::{
@@ -210,7 +210,7 @@ impl IpSender {
                 v6::output::write_header(packet, (src, dst), outgoing, fields)
             }
         };
-        counters.mib.ip_ext_out_octets += len as u64;
+        counters.mib.ip_ext_out_octets += len as Count;
         len
     }
 
@@ -266,7 +266,7 @@ impl IpSender {
                 v6::output::write_fragment_header(packet, ends, outgoing, fields, piece)
             }
         };
-        counters.mib.ip_ext_out_octets += len as u64;
+        counters.mib.ip_ext_out_octets += len as Count;
         len
     }
 

@@ -4,6 +4,7 @@
 //! answered with a reset, or is discarded for a counted reason. Answers are queued; this file sends
 //! nothing.
 
+use fullpipe_pool::Count;
 use fullpipe_tcp::{ActiveOpen, Connection, Env, HalfOpen, IcmpError, Segment, SeqNum, Tuning};
 use fullpipe_wire::{TcpFlags, TcpHeader, WireError, tcp::verify_checksum};
 
@@ -110,7 +111,7 @@ impl TcpLayer {
             self.last_receiver = index;
             return Ok(self.deliver(index, &segment, host));
         }
-        self.host_state.counters.in_segs += u64::from(meta.merged.max(1));
+        self.host_state.counters.in_segs += Count::from(meta.merged.max(1));
         let outcome = match owner {
             Some(Owner::Handshake(index)) => {
                 self.on_handshake_segment(index, &segment, sender, host)
@@ -301,7 +302,7 @@ impl TcpLayer {
             return None;
         }
         let contents = self.cookies.verify(tuple, segment, host.now);
-        host.counters.mib.tcp_syncookies_failed += u64::from(contents.is_none());
+        host.counters.mib.tcp_syncookies_failed += Count::from(contents.is_none());
         contents
     }
 
@@ -551,7 +552,7 @@ impl TcpLayer {
     fn deliver_first(&mut self, index: u32, segment: &Segment<'_>, host: &mut HostContext<'_>) {
         // Subtract this segment, which was counted already, because the connection will count it
         // again.
-        self.host_state.counters.in_segs -= u64::from(segment.merged.max(1));
+        self.host_state.counters.in_segs -= Count::from(segment.merged.max(1));
         self.run(index, host, |connection, env| {
             connection.on_segment(segment, env)
         });

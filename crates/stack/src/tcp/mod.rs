@@ -40,7 +40,7 @@ pub(crate) mod transmit_queue;
 
 use core::net::IpAddr;
 
-use fullpipe_pool::{Duration, Holder, Instant, Pool, Pressure};
+use fullpipe_pool::{Count, Duration, Holder, Instant, Pool, Pressure};
 use fullpipe_tcp::{Connection, Env, SegmentOut, TcpConfig, TcpState, trace::TraceEvent};
 
 pub(crate) use dispatch::SegmentSender;
@@ -342,7 +342,7 @@ impl TcpLayer {
     fn count_pressure(&mut self, index: u32, host: &HostContext<'_>) {
         let now = host.pool.pressure();
         let host_state = &mut self.host_state;
-        host_state.counters.memory_pressures += u64::from(self.last_pressure == Pressure::Low);
+        host_state.counters.memory_pressures += Count::from(self.last_pressure == Pressure::Low);
         self.last_pressure = now;
         host_state
             .trace

@@ -3,7 +3,7 @@
 //! Rule: recovery takes an ACK first, then the send buffer frees acknowledged payload, then
 //! congestion control responds. This file sends nothing.
 
-use fullpipe_pool::{Duration, Instant};
+use fullpipe_pool::{Count, Duration, Instant};
 use fullpipe_wire::TcpFlags;
 
 use super::{Connection, Env, TcpState, Trigger};
@@ -128,7 +128,7 @@ impl Connection {
         if out.probe_repaired {
             self.respond_to_loss(flight_size, env);
         }
-        env.counters.dsack_recv += u64::from(out.dsack);
+        env.counters.dsack_recv += Count::from(out.dsack);
         let recovering = self.recovery.phase() == RecoveryPhase::Fast;
         if recovering {
             let ssthresh = self.congestion.ssthresh();

@@ -4,6 +4,7 @@
 //! reduced its window. This side reduces its own window at most once for a window of
 //! data; congestion control decides by how much.
 
+use fullpipe_pool::Count;
 use fullpipe_wire::{Ecn, TcpFlags};
 
 use super::{Connection, Env};
@@ -62,7 +63,7 @@ impl Connection {
             self.agreed.has_ecn() && segment.has(TcpFlags::ECE) && !segment.has(TcpFlags::SYN);
         if has_ece {
             let mss = self.mss(env).max(1);
-            env.counters.delivered_ce += u64::from(delivered.div_ceil(mss));
+            env.counters.delivered_ce += Count::from(delivered.div_ceil(mss));
         }
         has_ece
     }

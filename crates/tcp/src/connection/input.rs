@@ -4,6 +4,7 @@
 //! reason; none of them sends. An answer that is due is stored, and
 //! `poll_segment` sends it.
 
+use fullpipe_pool::Count;
 use fullpipe_wire::TcpFlags;
 
 use super::{Connection, Env, TcpState, Trigger};
@@ -40,7 +41,7 @@ pub enum IcmpError {
 impl Connection {
     /// Processes a segment.
     pub fn on_segment(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
-        env.counters.in_segs += u64::from(segment.merged.max(1));
+        env.counters.in_segs += Count::from(segment.merged.max(1));
         env.record(TraceEvent::SegmentIn {
             seq: segment.seq.0,
             ack: segment.ack.0,

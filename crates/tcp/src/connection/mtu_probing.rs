@@ -4,6 +4,7 @@
 //! enough payload follows to detect its loss. The loss of a probe is not a sign of
 //! congestion. `send/path_mtu.rs` keeps the state of the search.
 
+use fullpipe_pool::Count;
 use fullpipe_wire::TcpOptions;
 
 use super::{Connection, Env, IcmpError};
@@ -82,7 +83,7 @@ impl Connection {
     /// for the path.
     pub(super) fn suspect_black_hole(&mut self, env: &mut Env<'_>) {
         let until = env.now + env.config.probe_interval;
-        env.counters.mtup_fail += u64::from(self.path.on_probe_lost(until));
+        env.counters.mtup_fail += Count::from(self.path.on_probe_lost(until));
         let used = self.size_in_use(env);
         self.path
             .on_timeout(self.recovery.timeouts(), used, env.now, env.config);
@@ -95,7 +96,7 @@ impl Connection {
         if start.before(self.send.snd_nxt) {
             let until = env.now + env.config.probe_interval;
             let failed = self.path.on_retransmitted(start, end, until);
-            env.counters.mtup_fail += u64::from(failed);
+            env.counters.mtup_fail += Count::from(failed);
             return;
         }
         let payload = match segment.segment_size {

@@ -7,6 +7,7 @@
 
 use core::ops::Range;
 
+use fullpipe_pool::Count;
 use fullpipe_wire::{Ecn, SackBlocks, TcpFlags, TcpOptions};
 
 use super::{Connection, Env, TcpState, mtu_probing::Probing};
@@ -509,9 +510,9 @@ impl Connection {
         let is_retransmission =
             !segment.is_empty() && (segment.seq + segment.len()).at_or_before(self.send.snd_nxt);
         if is_retransmission {
-            env.counters.retrans_segs += u64::from(segment.segments());
+            env.counters.retrans_segs += Count::from(segment.segments());
         } else {
-            env.counters.out_segs += u64::from(segment.segments());
+            env.counters.out_segs += Count::from(segment.segments());
         }
         let len = segment.payload_len();
         if len > 0 {
@@ -561,7 +562,7 @@ impl Connection {
                 len,
             });
         } else if len > 0 {
-            env.counters.orig_data_sent += u64::from(segment.segments());
+            env.counters.orig_data_sent += Count::from(segment.segments());
         }
         if len > 0 {
             if self.recovery.board().in_flight() == 0 {

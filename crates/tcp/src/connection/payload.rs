@@ -4,6 +4,7 @@
 //! Rule: an ACK is due for all payload that is accepted; `AckPolicy` decides when it
 //! leaves.
 
+use fullpipe_pool::Count;
 use fullpipe_wire::TcpFlags;
 
 use super::{Connection, Env, TcpState, Trigger};
@@ -91,7 +92,7 @@ impl Connection {
             Arrival::Discarded(reason) => {
                 match reason {
                     DiscardReason::Duplicate => {
-                        env.counters.dsack_ofo_sent += u64::from(self.agreed.has_sack())
+                        env.counters.dsack_ofo_sent += Count::from(self.agreed.has_sack())
                     }
                     DiscardReason::NoRange
                     | DiscardReason::TooManyHoles
@@ -112,7 +113,7 @@ impl Connection {
         self.receive_limit.charge_bytes(bytes);
         self.receive.arrived = env.now;
         self.receive.burst = self.receive.burst.map(|burst| burst.saturating_add(bytes));
-        env.counters.hp_hits += u64::from(!filled);
+        env.counters.hp_hits += Count::from(!filled);
         let every = if self.settings.quick_ack {
             1
         } else {

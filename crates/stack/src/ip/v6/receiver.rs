@@ -5,7 +5,7 @@
 
 use core::net::{IpAddr, Ipv6Addr};
 
-use fullpipe_pool::{Instant, Pool};
+use fullpipe_pool::{Count, Instant, Pool};
 use fullpipe_wire::{
     Ipv6Header, MacAddress, Protocol, WireError,
     ipv6::{ChainError, HeaderChain, ParameterProblemCode, solicited_node},
@@ -61,7 +61,7 @@ impl IpReceiver {
                 return None;
             }
         };
-        counters.mib.ip_ext_in_octets += bytes.len() as u64;
+        counters.mib.ip_ext_in_octets += bytes.len() as Count;
         *counters.mib.received_with(header.ecn) += 1;
         let accepted = audience(routes, station, &header, link_group).and_then(|group| {
             let packet = ((header, bytes), (station, group));
@@ -69,7 +69,7 @@ impl IpReceiver {
         });
         match accepted {
             Ok(packet) => {
-                counters.mib.ip_in_delivers += u64::from(packet.is_some());
+                counters.mib.ip_in_delivers += Count::from(packet.is_some());
                 packet
             }
             Err(reason) => {

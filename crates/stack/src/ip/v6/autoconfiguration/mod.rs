@@ -20,7 +20,7 @@ mod temporary;
 use alloc::boxed::Box;
 use core::net::{IpAddr, Ipv6Addr};
 
-use fullpipe_pool::{Duration, Instant, Pool, Rng};
+use fullpipe_pool::{Count, Duration, Instant, Pool, Rng};
 use fullpipe_wire::{
     MacAddress,
     mld::Query,
@@ -374,7 +374,7 @@ impl Autoconfiguration {
     ) -> Option<usize> {
         let state = self.0.as_mut()?;
         let len = state.write_due(addresses, now, frame);
-        counters.mib.icmp_out_msgs += u64::from(len.is_some());
+        counters.mib.icmp_out_msgs += Count::from(len.is_some());
         state.plan(addresses);
         len
     }
