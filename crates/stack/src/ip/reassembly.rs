@@ -71,9 +71,65 @@ pub(crate) struct Reassembled<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-/// The datagrams in reassembly.
+/// The reassembly of a host's datagrams. Takes no memory if the knob `ip.reassembly_datagrams` is 0:
+/// then every fragment is discarded.
 #[derive(Debug)]
-pub(crate) struct Reassembler {
+pub(crate) struct Reassembler(Option<Box<Datagrams>>);
+
+impl Reassembler {
+    /// Allocates the tables of reassembly and the buffer for the largest datagram.
+    pub(crate) fn new(config: &IpConfig, secret: &Secret) -> Self {
+        let is_on = config.reassembly_datagrams > 0;
+        Self(is_on.then(|| Box::new(Datagrams::new(config, secret))))
+    }
+
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let tables = |datagrams: &Datagrams| size_of::<Datagrams>() + datagrams.heap_bytes();
+        self.0.as_deref().map_or(0, tables)
+    }
+
+    /// Processes one fragment, and returns the datagram if it is complete.
+    pub(crate) fn on_fragment(
+        &mut self,
+        fragment: &ReceivedFragment,
+        payload: &[u8],
+        pool: &mut Pool,
+        now: Instant,
+        counters: &mut Counters,
+    ) -> Option<Reassembled<'_>> {
+        counters.mib.ip_reasm_reqds += 1;
+        let Some(datagrams) = &mut self.0 else {
+            counters.discard(Discard::FragmentNoMemory);
+            return None;
+        };
+        datagrams.on_fragment(fragment, payload, pool, now, counters)
+    }
+
+    /// Drops every datagram that has timed out.
+    pub(crate) fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
+        if let Some(datagrams) = &mut self.0 {
+            datagrams.on_timeout(pool, now, counters);
+        }
+    }
+
+    /// Returns the next time at which [`on_timeout`](Self::on_timeout) is due.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        self.0.as_ref()?.next_timeout()
+    }
+
+    /// Drops every datagram and frees all memory.
+    #[cfg(test)]
+    pub(crate) fn release(&mut self, pool: &mut Pool) {
+        if let Some(datagrams) = &mut self.0 {
+            datagrams.release(pool);
+        }
+    }
+}
+
+/// The datagrams of which fragments have arrived.
+#[derive(Debug)]
+struct Datagrams {
     slots: Slab<PartialDatagram>,
     by_key: HashIndex,
     /// All datagrams, oldest first.
@@ -90,15 +146,10 @@ pub(crate) struct Reassembler {
     whole: Box<[u8]>,
 }
 
-impl Reassembler {
+impl Datagrams {
     /// Allocates the tables of reassembly and the buffer for the largest datagram.
-    pub(crate) fn new(config: &IpConfig, secret: &Secret) -> Self {
+    fn new(config: &IpConfig, secret: &Secret) -> Self {
         let slots = config.reassembly_datagrams;
-        let largest = if slots == 0 {
-            0
-        } else {
-            config.reassembly_largest as usize
-        };
         Self {
             slots: Slab::new(slots),
             by_key: HashIndex::new(slots, secret.derive(b"fragments")),
@@ -113,12 +164,12 @@ impl Reassembler {
             most_bytes: config.reassembly_bytes.into(),
             most_pieces: config.reassembly_pieces,
             timeout: config.reassembly_timeout,
-            whole: vec![0; largest].into(),
+            whole: vec![0; config.reassembly_largest as usize].into(),
         }
     }
 
     /// Returns the heap memory in bytes.
-    pub(crate) fn heap_bytes(&self) -> usize {
+    fn heap_bytes(&self) -> usize {
         self.slots.heap_bytes()
             + self.by_key.heap_bytes()
             + self.ages.heap_bytes()
@@ -128,7 +179,7 @@ impl Reassembler {
     }
 
     /// Processes one fragment, and returns the datagram if it is complete.
-    pub(crate) fn on_fragment(
+    fn on_fragment(
         &mut self,
         fragment: &ReceivedFragment,
         payload: &[u8],
@@ -136,7 +187,6 @@ impl Reassembler {
         now: Instant,
         counters: &mut Counters,
     ) -> Option<Reassembled<'_>> {
-        counters.mib.ip_reasm_reqds += 1;
         let added = self
             .check_alone(fragment, payload)
             .and_then(|()| self.place(fragment, pool, now, counters))
@@ -325,7 +375,7 @@ impl Reassembler {
 
     /// Drops every datagram that has timed out. All datagrams have the same timeout, so the oldest
     /// expires first.
-    pub(crate) fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
+    fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
         while let Some(oldest) = self.ages.first(OLDEST) {
             if self.slots[oldest].expires > now {
                 return;
@@ -335,14 +385,14 @@ impl Reassembler {
     }
 
     /// Returns the next time at which [`on_timeout`](Self::on_timeout) is due.
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+    fn next_timeout(&self) -> Option<Instant> {
         let oldest = self.ages.first(OLDEST)?;
         Some(self.slots[oldest].expires)
     }
 
     /// Drops every datagram and frees all memory.
     #[cfg(test)]
-    pub(crate) fn release(&mut self, pool: &mut Pool) {
+    fn release(&mut self, pool: &mut Pool) {
         while let Some(oldest) = self.ages.first(OLDEST) {
             self.remove(oldest).release(pool);
         }
