@@ -22,7 +22,7 @@ pub(crate) struct EphemeralPorts {
     high: u16,
     offset: Secret,
     counter: Secret,
-    counters: [u32; COUNTERS],
+    counters: [u16; COUNTERS],
 }
 
 impl EphemeralPorts {
@@ -58,14 +58,15 @@ impl EphemeralPorts {
             ports,
             left: ports,
             counter,
-            next: self.counters[counter],
+            next: self.counters[counter].into(),
             offset: self.offset.prf(bytes.as_slice()) as u32 % ports,
         }
     }
 
     /// Stores the position at which `search` ended.
     pub(crate) fn searched(&mut self, search: PortSearch) {
-        self.counters[search.counter] = search.next;
+        // Positions are below the number of ports, which is at most 2^16.
+        self.counters[search.counter] = search.next as u16;
     }
 }
 
