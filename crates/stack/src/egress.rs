@@ -524,13 +524,13 @@ impl Stack {
         packet: &mut [u8],
     ) -> BuiltPacket {
         self.tcp.host_state.counters.out_segs += 1;
-        let at = IpSender::header_len(tuple.remote_ip);
+        let at = IpSender::header_len(tuple.remote_ip());
         let written = write_segment(&mut packet[at..], tuple, segment, [].into_iter(), false);
         let sender = &mut self.interfaces[interface.index()].sender;
         let len = write_ip(sender, packet, tuple, &written, &mut self.counters);
         BuiltPacket {
             len,
-            dst: tuple.remote_ip,
+            dst: tuple.remote_ip(),
             answers,
             checksum: TxChecksum::Complete,
         }
@@ -553,7 +553,7 @@ impl Stack {
         if self.poll_idle(index, now) {
             return SendOutcome::Handled;
         }
-        let dst = self.tcp.slots[index].tuple.remote_ip;
+        let dst = self.tcp.slots[index].tuple.remote_ip();
         let station = match self.next_hop(interface, dst, Asker::Connection, now) {
             NextHop::Station(station) => station,
             NextHop::Unresolved(_, entry) => {
@@ -650,7 +650,7 @@ impl Stack {
         let (tuple, interface) = (slot.tuple, slot.interface.index());
         let of = &self.interfaces[interface];
         let at = of.link.header_len();
-        let tcp_at = at + IpSender::header_len(tuple.remote_ip);
+        let tcp_at = at + IpSender::header_len(tuple.remote_ip());
         let offload = of.sender.checksum_tx();
         let device_max = of.device_max();
         let (tcp, mut host) = self.tcp_and_host(now);

@@ -16,6 +16,7 @@ use fullpipe_pool::{Duration, Instant};
 
 use crate::{
     hash_index::HashIndex,
+    ip::StoredIp,
     secret::{HashInput, Secret},
     sources::source_of,
 };
@@ -40,7 +41,7 @@ pub(crate) struct Rates {
 /// The account of one source (GCRA).
 #[derive(Clone, Copy, Debug)]
 struct Account {
-    ip: IpAddr,
+    ip: StoredIp,
     /// Due time of the next answer if answers were evenly spaced. From that time on, the source may
     /// get a full burst of answers again, like a source that was never seen. The account may
     /// therefore be given to another source.
@@ -96,7 +97,8 @@ impl SourceLimit {
             return false;
         };
         let hash = self.hash(ip);
-        let has_ip = |index: u32| self.accounts[index as usize].is_some_and(|own| own.ip == ip);
+        let has_ip =
+            |index: u32| self.accounts[index as usize].is_some_and(|own| own.ip.get() == ip);
         let (index, due) = match self.by_ip.find(hash, has_ip) {
             Some(index) => {
                 let due = self.accounts[index as usize].map_or(now, |own| own.due);
@@ -111,7 +113,7 @@ impl SourceLimit {
             },
         };
         self.accounts[index as usize] = Some(Account {
-            ip,
+            ip: StoredIp::new(ip),
             due: due.max(now) + interval,
         });
         true
@@ -132,7 +134,7 @@ impl SourceLimit {
             if old.due > now {
                 return None;
             }
-            self.by_ip.remove(self.hash(old.ip), index);
+            self.by_ip.remove(self.hash(old.ip.get()), index);
         }
         self.by_ip.insert(hash, index);
         Some(index)

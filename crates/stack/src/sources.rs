@@ -10,6 +10,7 @@ use core::net::{IpAddr, Ipv6Addr};
 
 use crate::{
     hash_index::HashIndex,
+    ip::StoredIp,
     secret::{HashInput, Secret},
     slab::Slab,
 };
@@ -30,7 +31,7 @@ pub(crate) const fn source_of(ip: IpAddr) -> IpAddr {
 
 #[derive(Clone, Copy, Debug)]
 struct SourceCount {
-    ip: IpAddr,
+    ip: StoredIp,
     has: u32,
 }
 
@@ -76,7 +77,10 @@ impl SourceCounts {
             self.sources[index].has += 1;
             return index;
         }
-        let Some(key) = self.sources.insert(SourceCount { ip, has: 1 }) else {
+        let Some(key) = self.sources.insert(SourceCount {
+            ip: StoredIp::new(ip),
+            has: 1,
+        }) else {
             unreachable!("there is a slot for each entry");
         };
         self.by_ip.insert(self.hash(ip), key.index);
@@ -101,7 +105,7 @@ impl SourceCounts {
     /// Returns the slot of the source `ip`, as [`source_of`] returns it.
     fn find(&self, ip: IpAddr) -> Option<u32> {
         self.by_ip
-            .find(self.hash(ip), |index| self.sources[index].ip == ip)
+            .find(self.hash(ip), |index| self.sources[index].ip.get() == ip)
     }
 
     fn hash(&self, ip: IpAddr) -> u32 {

@@ -118,8 +118,8 @@ impl Stack {
     pub(super) fn template(&self, index: u32, frame: &[u8], meta: TxMeta) -> FrameTemplate {
         let slot = &self.tcp.slots[index];
         let (tuple, of) = (&slot.tuple, &self.interfaces[slot.interface.index()]);
-        let tcp_at = of.link.header_len() + IpSender::header_len(tuple.remote_ip);
-        FrameTemplate::of(frame, meta, tcp_at, (tuple.local_ip, tuple.remote_ip))
+        let tcp_at = of.link.header_len() + IpSender::header_len(tuple.remote_ip());
+        FrameTemplate::of(frame, meta, tcp_at, (tuple.local_ip(), tuple.remote_ip()))
     }
 
     /// Sends at most `most` further frames of `burst`, which connection `index` has begun,

@@ -65,7 +65,7 @@ pub(super) fn write_segment<'a>(
         filled += slice.len();
     }
     let len = header_len + filled;
-    let (src, dst) = (tuple.local_ip, tuple.remote_ip);
+    let (src, dst) = (tuple.local_ip(), tuple.remote_ip());
     let checksum = if offload {
         let mut pseudo = Checksum::new();
         pseudo.add_pseudo_header(src, dst, Protocol::Tcp.into(), len as u32);
@@ -96,8 +96,8 @@ pub(super) fn write_ip(
     counters: &mut Counters,
 ) -> usize {
     let outgoing = Outgoing {
-        src: tuple.local_ip,
-        dst: tuple.remote_ip,
+        src: tuple.local_ip(),
+        dst: tuple.remote_ip(),
         protocol: Protocol::Tcp,
         ports: (tuple.local_port, tuple.remote_port),
         payload_len: written.len,

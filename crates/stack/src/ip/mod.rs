@@ -20,6 +20,7 @@ pub(crate) mod receiver;
 pub(crate) mod routes;
 pub(crate) mod send_queue;
 pub(crate) mod sender;
+pub(crate) mod stored;
 pub(crate) mod subnet;
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,7 @@ pub(crate) use receiver::IpReceiver;
 pub use routes::{Route, RouteEntry, RouteError, Routes};
 pub(crate) use send_queue::{DatagramHeader, SendQueue};
 pub(crate) use sender::{BuiltPacket, IpSender};
+pub(crate) use stored::{StoredEnd, StoredIp};
 pub use subnet::Subnet;
 #[cfg(feature = "slaac")]
 pub use v6::autoconfiguration::DefaultRouter;

@@ -19,6 +19,7 @@ use fullpipe_wire::{
 use super::{
     outgoing::Outgoing,
     sender::{BuiltPacket, IpSender},
+    stored::StoredIp,
     v4::fragment::Fragmenter,
 };
 #[cfg(feature = "udp")]
@@ -92,8 +93,8 @@ impl DatagramHeader {
 
 #[derive(Clone, Copy, Debug)]
 struct QueuedDatagram {
-    src: IpAddr,
-    dst: IpAddr,
+    src: StoredIp,
+    dst: StoredIp,
     header: DatagramHeader,
     /// See [`BuiltPacket::answers`].
     answers: Option<MacAddress>,
@@ -161,8 +162,8 @@ impl SendQueue {
             "the pool took less than it had room for"
         );
         self.datagrams.push_back(QueuedDatagram {
-            src,
-            dst,
+            src: StoredIp::new(src),
+            dst: StoredIp::new(dst),
             header,
             answers,
             len,
@@ -209,9 +210,9 @@ impl SendQueue {
         let datagram = *self.datagrams.front()?;
         let payload_len = DatagramHeader::LEN + usize::from(datagram.len);
         let outgoing = Outgoing {
-            src: datagram.src,
-            dst: datagram.dst,
-            protocol: datagram.header.protocol(datagram.dst),
+            src: datagram.src.get(),
+            dst: datagram.dst.get(),
+            protocol: datagram.header.protocol(datagram.dst.get()),
             ports: datagram.header.ports(),
             payload_len,
             ecn: Ecn::NotEct,
@@ -219,10 +220,10 @@ impl SendQueue {
         };
         // The rest of a datagram that is partly sent leaves in fragments, even if a router has
         // raised the MTU.
-        if self.fragmenting.is_some() || payload_len > sender.max_datagram(datagram.dst) {
+        if self.fragmenting.is_some() || payload_len > sender.max_datagram(datagram.dst.get()) {
             return Some(self.next_fragment(&datagram, &outgoing, sender, pool, packet, counters));
         }
-        let header_len = IpSender::header_len(datagram.dst);
+        let header_len = IpSender::header_len(datagram.dst.get());
         let (header, payload) = packet[header_len..].split_at_mut(DatagramHeader::LEN);
         let checksum = match datagram.header {
             DatagramHeader::Udp { src_port, dst_port }
@@ -238,8 +239,8 @@ impl SendQueue {
                 .write(header);
                 let mut pseudo = Checksum::new();
                 pseudo.add_pseudo_header(
-                    datagram.src,
-                    datagram.dst,
+                    datagram.src.get(),
+                    datagram.dst.get(),
                     Protocol::Udp.into(),
                     payload_len as u32,
                 );
@@ -255,7 +256,7 @@ impl SendQueue {
                 self.take_payload(&mut payload[..datagram.len.into()], pool, Some(&mut sum));
                 datagram
                     .header
-                    .write(header, datagram.src, datagram.dst, sum);
+                    .write(header, datagram.src.get(), datagram.dst.get(), sum);
                 TxChecksum::Complete
             }
         };
@@ -263,7 +264,7 @@ impl SendQueue {
         let len = sender.write_header(packet, &outgoing, counters);
         Some(BuiltPacket {
             len,
-            dst: datagram.dst,
+            dst: datagram.dst.get(),
             answers: datagram.answers,
             checksum,
         })
@@ -280,7 +281,7 @@ impl SendQueue {
         packet: &mut [u8],
         counters: &mut Counters,
     ) -> BuiltPacket {
-        let header_len = IpSender::fragment_header_len(datagram.dst);
+        let header_len = IpSender::fragment_header_len(datagram.dst.get());
         let mut cut = match self.fragmenting {
             Some(cut) => cut,
             None => {
@@ -295,7 +296,7 @@ impl SendQueue {
                 let header = &mut packet[header_len..][..DatagramHeader::LEN];
                 datagram
                     .header
-                    .write(header, datagram.src, datagram.dst, sum);
+                    .write(header, datagram.src.get(), datagram.dst.get(), sum);
                 sender.fragment(outgoing, counters)
             }
         };
@@ -315,7 +316,7 @@ impl SendQueue {
         }
         BuiltPacket {
             len,
-            dst: datagram.dst,
+            dst: datagram.dst.get(),
             answers: datagram.answers,
             checksum: TxChecksum::Complete,
         }

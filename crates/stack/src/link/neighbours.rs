@@ -35,7 +35,7 @@ use pending_packets::PendingPackets;
 use crate::{
     config::ArpConfig,
     counters::{Counters, Discard},
-    ip::{Addresses, Audience},
+    ip::{Addresses, Audience, StoredIp},
     queues::Queues,
     rate_limit::RateLimit,
     slab::Slab,
@@ -96,7 +96,7 @@ enum NeighbourState {
 
 #[derive(Debug)]
 struct NeighbourEntry {
-    ip: IpAddr,
+    ip: StoredIp,
     state: NeighbourState,
     /// Looked up since the clock hand (`Neighbours::hand`) last passed the entry.
     used: bool,
@@ -138,9 +138,9 @@ impl Awaited {
 struct NeighbourReply {
     mac: MacAddress,
     /// The host that asked; unspecified if it has no address yet.
-    ip: IpAddr,
+    ip: StoredIp,
     /// The address of this host whose MAC address the reply gives.
-    ours: IpAddr,
+    ours: StoredIp,
 }
 
 /// The neighbour cache of one link.
@@ -450,7 +450,7 @@ impl Neighbours {
 
     /// Drops the replies that answer for `ip`, which was removed from this host.
     pub(crate) fn forget_address(&mut self, ip: IpAddr) {
-        self.replies.retain(|reply| reply.ours != ip);
+        self.replies.retain(|reply| reply.ours.get() != ip);
     }
 
     /// Returns true if `poll_packet` has a frame.
@@ -503,7 +503,7 @@ impl Neighbours {
         frame: &mut [u8],
         counters: &mut Counters,
     ) -> usize {
-        match (reply.ours, reply.ip) {
+        match (reply.ours.get(), reply.ip.get()) {
             (IpAddr::V4(ours), IpAddr::V4(ip)) => {
                 counters.mib.arp_out_replies += 1;
                 let to = (reply.mac, ip);
@@ -530,7 +530,7 @@ impl Neighbours {
         frame: &mut [u8],
         counters: &mut Counters,
     ) -> Option<usize> {
-        let next_due = now + self.request_interval(self.entries[index].ip);
+        let next_due = now + self.request_interval(self.entries[index].ip.get());
         let entry = &mut self.entries[index];
         let station = match &mut entry.state {
             NeighbourState::Incomplete { sent, due } => {
@@ -546,7 +546,7 @@ impl Neighbours {
                 unreachable!("an entry that is not asked for is not in the queue")
             }
         };
-        let target = entry.ip;
+        let target = entry.ip.get();
         let source = addresses.source_for(target, target);
         self.note_deadline(next_due);
         // A request has an address of this host as its source. If there is none, send no request.
@@ -573,7 +573,7 @@ impl Neighbours {
         else {
             unreachable!("a reply releases packets");
         };
-        let ether_type = super::framing::ether_type_for(entry.ip);
+        let ether_type = super::framing::ether_type_for(entry.ip.get());
         let (header, body) = frame.split_at_mut(EthernetHeader::LEN);
         EthernetHeader {
             dst: mac,
@@ -689,7 +689,7 @@ impl Neighbours {
         let mut index = self.buckets[self.bucket(ip)];
         while index != NONE {
             let entry = &self.entries[index];
-            if entry.ip == ip {
+            if entry.ip.get() == ip {
                 return Some(index);
             }
             index = entry.next;
@@ -701,7 +701,7 @@ impl Neighbours {
     fn insert(&mut self, ip: IpAddr, state: NeighbourState, asker: Asker) -> u32 {
         let bucket = self.bucket(ip);
         let entry = NeighbourEntry {
-            ip,
+            ip: StoredIp::new(ip),
             state,
             used: matches!(state, NeighbourState::Incomplete { .. }),
             asker,
@@ -724,7 +724,7 @@ impl Neighbours {
             *self.awaited.count_mut(asker) -= 1;
             self.settled.join(SETTLED, index);
         }
-        let bucket = self.bucket(removed.ip);
+        let bucket = self.bucket(removed.ip.get());
         let mut at = self.buckets[bucket];
         if at == index {
             self.buckets[bucket] = removed.next;

@@ -86,7 +86,7 @@ impl AnswerQueues {
     /// Drops the answers from `ip`, which was removed from this host.
     pub(super) fn forget_address(&mut self, ip: IpAddr) {
         for queue in &mut self.queues {
-            queue.retain(|answer| answer.tuple.local_ip != ip);
+            queue.retain(|answer| answer.tuple.local_ip() != ip);
         }
         self.waiting = self.queues.iter().map(VecDeque::len).sum();
     }

@@ -96,12 +96,8 @@ impl TcpLayer {
             ecn: packet.ecn(),
             ..Segment::from_header(&header, payload, meta.merged)
         };
-        let tuple = FourTuple {
-            local_ip: packet.dst(),
-            remote_ip: packet.src(),
-            local_port: header.dst_port,
-            remote_port: header.src_port,
-        };
+        let local = (packet.dst(), header.dst_port);
+        let tuple = FourTuple::of(local, (packet.src(), header.src_port));
         if self.is_last_receiver(&tuple) {
             return Ok(self.deliver(self.last_receiver, &segment, host));
         }
@@ -337,7 +333,7 @@ impl TcpLayer {
             },
         };
         let decision = handshake.decision;
-        if self.syn_cache.is_full_for(tuple.remote_ip) {
+        if self.syn_cache.is_full_for(tuple.remote_ip()) {
             return Err(Discard::TcpHalfOpenFull);
         }
         // Without memory for its window, start no handshake.

@@ -59,8 +59,8 @@ impl InitialNumbers {
     /// decrease between incarnations.
     pub(crate) fn timestamp_offset(&self, tuple: &FourTuple) -> u32 {
         let mut bytes = HashInput::new();
-        bytes.push_ip(tuple.local_ip);
-        bytes.push_ip(tuple.remote_ip);
+        bytes.push_ip(tuple.local_ip());
+        bytes.push_ip(tuple.remote_ip());
         self.timestamps.prf(bytes.as_slice()) as u32
     }
 }

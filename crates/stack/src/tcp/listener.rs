@@ -10,6 +10,7 @@ use fullpipe_tcp::Tuning;
 
 use crate::{
     hash_index::HashIndex,
+    ip::StoredEnd,
     queues::Queues,
     secret::{HashInput, Secret},
     slab::{Key, Slab},
@@ -26,7 +27,7 @@ const EVERY_PORT: u16 = 0;
 pub(crate) struct ListeningSocket {
     /// Local address; the unspecified address stands for every address of this host, and port 0
     /// for every port.
-    pub(crate) local: SocketAddr,
+    pub(crate) local: StoredEnd,
     /// Connections that may wait to be accepted.
     pub(crate) backlog: u32,
     /// Settings of the listener's connections.
@@ -94,6 +95,7 @@ impl ListeningSockets {
 
     /// Returns the listener at exactly this address and port.
     pub(crate) fn at_address(&self, local: SocketAddr) -> Option<Key> {
+        let local = StoredEnd::new(local);
         let index = self.by_address.find(self.hash(local), |index| {
             self.listeners[index].local == local
         })?;
@@ -161,7 +163,7 @@ impl ListeningSockets {
         self.waiting.leave(connection);
     }
 
-    fn hash(&self, local: SocketAddr) -> u32 {
+    fn hash(&self, local: StoredEnd) -> u32 {
         let mut bytes = HashInput::new();
         bytes.push_ip(local.ip());
         bytes.push(&local.port().to_be_bytes());

@@ -471,7 +471,7 @@ impl TcpLayer {
             if self
                 .slots
                 .at(index)
-                .is_some_and(|slot| slot.tuple.local_ip == ip)
+                .is_some_and(|slot| slot.tuple.local_ip() == ip)
             {
                 self.run(index, host, |connection, env| {
                     connection.on_address_removed(env);
@@ -557,7 +557,7 @@ impl TcpLayer {
         let connection = slot.and_then(|slot| slot.place.busy());
         let doubts = connection.is_some_and(|it| it.doubts_path(&self.host_state.config));
         if doubts {
-            self.negative_advice = slot.map(|slot| (slot.interface, slot.tuple.remote_ip));
+            self.negative_advice = slot.map(|slot| (slot.interface, slot.tuple.remote_ip()));
         }
     }
 

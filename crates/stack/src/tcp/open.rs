@@ -8,7 +8,9 @@ use core::net::{IpAddr, SocketAddr};
 use fullpipe_tcp::{ActiveOpen, Connection, Tuning};
 
 use super::{Attachment, FourTuple, HostContext, Owner, TcpLayer, listener::ListeningSocket};
-use crate::{error::OpenError, interface_id::InterfaceId, slab::Key, stack::ListenOptions};
+use crate::{
+    error::OpenError, interface_id::InterfaceId, ip::StoredEnd, slab::Key, stack::ListenOptions,
+};
 
 impl TcpLayer {
     /// Opens a listener at `local`, which is an address of this host.
@@ -33,7 +35,7 @@ impl TcpLayer {
         let backlog = backlog.unwrap_or(self.backlog).max(1);
         self.listeners
             .add(ListeningSocket {
-                local,
+                local: StoredEnd::new(local),
                 backlog,
                 tuning,
                 deferred,

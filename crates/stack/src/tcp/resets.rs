@@ -80,7 +80,7 @@ impl Resets {
         if !self.limit.has_luck(taken, of) {
             return Err(NoReset::QueueFull);
         }
-        if !self.limit.allow(answer.tuple.remote_ip, now) {
+        if !self.limit.allow(answer.tuple.remote_ip(), now) {
             return Err(NoReset::RateLimited);
         }
         self.queues.push(answer);

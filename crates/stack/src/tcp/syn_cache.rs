@@ -148,7 +148,7 @@ impl SynCache {
     pub(crate) fn add(&mut self, handshake: Handshake, pool: &mut Pool) -> Option<u32> {
         let blocks = handshake.half_open.blocks(pool);
         let within_share = self.set_aside == 0 || self.set_aside + blocks <= self.most_set_aside;
-        let ip = handshake.tuple.remote_ip;
+        let ip = handshake.tuple.remote_ip();
         let possible = handshake.half_open.window > 0 && within_share && !self.is_full_for(ip);
         let for_cell = handshake.half_open.fits_cell(pool);
         if !possible || !pool.set_aside(blocks, for_cell) {
@@ -169,7 +169,7 @@ impl SynCache {
     pub(crate) fn remove(&mut self, index: u32, pool: &mut Pool) -> Handshake {
         self.due.leave(index);
         let handshake = self.entries.remove(index);
-        self.sources.remove(handshake.tuple.remote_ip);
+        self.sources.remove(handshake.tuple.remote_ip());
         let blocks = handshake.half_open.blocks(pool);
         self.set_aside -= blocks;
         pool.take_back(blocks, handshake.half_open.fits_cell(pool));
@@ -212,7 +212,7 @@ impl SynCache {
     /// Returns a handshake with the local address `ip`. The cost grows with the table.
     pub(crate) fn first_at(&self, ip: IpAddr) -> Option<u32> {
         let mut entries = self.entries.iter();
-        let found = entries.find(|(_, handshake)| handshake.tuple.local_ip == ip);
+        let found = entries.find(|(_, handshake)| handshake.tuple.local_ip() == ip);
         found.map(|(index, _)| index)
     }
 

@@ -128,7 +128,7 @@ impl TimeWaitTable {
     /// Returns an entry with the local address `ip`. The cost grows with the table.
     pub(crate) fn first_at(&self, ip: IpAddr) -> Option<u32> {
         let mut entries = self.entries.iter();
-        let found = entries.find(|(_, entry)| entry.tuple.local_ip == ip);
+        let found = entries.find(|(_, entry)| entry.tuple.local_ip() == ip);
         found.map(|(index, _)| index)
     }
 

@@ -27,7 +27,7 @@ use crate::{
     counters::{Counters, Discard},
     icmp::{IcmpEvent, PathError},
     interface_id::InterfaceId,
-    ip::{BuiltPacket, DatagramHeader, IpSender, Packet, Routes},
+    ip::{BuiltPacket, DatagramHeader, IpSender, Packet, Routes, StoredEnd},
     slab::{Key, Slab},
 };
 
@@ -126,7 +126,7 @@ pub struct UdpReady {
 
 #[derive(Debug)]
 struct UdpSocket {
-    local: SocketAddr,
+    local: StoredEnd,
     /// The next socket of the same bucket.
     next: u32,
     /// Closed by the application, while queued datagrams are still sent.
@@ -136,7 +136,7 @@ struct UdpSocket {
     /// The datagrams of the socket are echo requests and replies. The socket is in no bucket.
     is_echo: bool,
     /// Last error reported about a datagram of this socket, and its destination.
-    error: Option<(SocketAddr, PathError)>,
+    error: Option<(StoredEnd, PathError)>,
 }
 
 /// The UDP sockets of one stack.
@@ -232,7 +232,7 @@ impl UdpSockets {
             IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
         let socket = UdpSocket {
-            local: SocketAddr::new(unspecified, EVERY_PORT),
+            local: StoredEnd::new(SocketAddr::new(unspecified, EVERY_PORT)),
             next: NONE,
             closing: false,
             removed: false,
@@ -278,7 +278,7 @@ impl UdpSockets {
         }
         let bucket = self.bucket(port);
         let socket = UdpSocket {
-            local: SocketAddr::new(local.ip(), port),
+            local: StoredEnd::new(SocketAddr::new(local.ip(), port)),
             next: self.buckets[bucket],
             closing: false,
             removed: false,
@@ -297,7 +297,7 @@ impl UdpSockets {
 
     /// Returns the address that the socket is bound to.
     pub(crate) fn local(&self, id: UdpId) -> Result<SocketAddr, UdpError> {
-        self.open(id).map(|socket| socket.local)
+        self.open(id).map(|socket| socket.local.get())
     }
 
     /// Returns the readiness of the socket.
@@ -342,15 +342,16 @@ impl UdpSockets {
         if (to.port() == 0 && !is_echo) || to.ip().is_unspecified() {
             return Err(UdpError::BadDestination);
         }
-        let from = match &from {
-            None if socket.local.port() != EVERY_PORT => &socket.local,
-            Some(from) if is_echo && from.is_ipv4() == socket.local.is_ipv4() => {
+        let local = socket.local.get();
+        let from = match from {
+            None if local.port() != EVERY_PORT => local,
+            Some(from) if is_echo && from.is_ipv4() == local.is_ipv4() => {
                 match routes.can_bind(from.ip()) {
                     true => from,
                     false => return Err(UdpError::BadSource),
                 }
             }
-            from => checked_source(from.as_ref(), &socket.local, routes)?,
+            from => checked_source(from, local, routes)?,
         };
         let src_port = from.port();
         let (interface, src) = match from.ip() {
@@ -406,7 +407,8 @@ impl UdpSockets {
         id: UdpId,
     ) -> Result<Option<(SocketAddr, PathError)>, UdpError> {
         self.open(id)?;
-        Ok(self.sockets[id.0.index].error.take())
+        let error = self.sockets[id.0.index].error.take();
+        Ok(error.map(|(to, error)| (to.get(), error)))
     }
 
     /// Closes a socket; see [`Stack::udp_close`](crate::Stack::udp_close).
@@ -514,7 +516,7 @@ impl UdpSockets {
             counters.discard(Discard::IcmpQuoteUnmatched);
             return None;
         };
-        self.sockets[index].error = Some((event.remote, event.error));
+        self.sockets[index].error = Some((StoredEnd::new(event.remote), event.error));
         Some(UdpId(self.sockets.key(index)))
     }
 
@@ -611,7 +613,7 @@ impl UdpSockets {
     fn lookup_at(&self, ip: IpAddr, port: u16) -> Option<u32> {
         let mut bound = self.bound_to(port);
         bound
-            .find(|(_, socket)| receives(&socket.local, ip))
+            .find(|(_, socket)| receives(socket.local.ip(), ip))
             .map(|(index, _)| index)
     }
 
@@ -645,7 +647,8 @@ impl UdpSockets {
             ..
         } = self.sockets[index];
         if is_echo {
-            self.echo[usize::from(local.is_ipv6())] = NONE;
+            let of_socket = self.echo.iter_mut().filter(|echo| **echo == index);
+            of_socket.for_each(|echo| *echo = NONE);
             return;
         }
         let bucket = self.bucket(local.port());
@@ -665,23 +668,23 @@ impl UdpSockets {
 /// `ip`, or the unspecified address of the same version of IP. IPv4 addresses are compared as
 /// numbers for speed: the address of each datagram is compared with each socket of its port.
 #[cfg_attr(target_pointer_width = "64", inline)]
-fn receives(local: &SocketAddr, ip: IpAddr) -> bool {
+fn receives(local: IpAddr, ip: IpAddr) -> bool {
     match (local, ip) {
-        (SocketAddr::V4(local), IpAddr::V4(ip)) => {
-            let bits = local.ip().to_bits();
+        (IpAddr::V4(local), IpAddr::V4(ip)) => {
+            let bits = local.to_bits();
             bits == 0 || bits == ip.to_bits()
         }
-        (SocketAddr::V6(local), IpAddr::V6(ip)) => local.ip().is_unspecified() || *local.ip() == ip,
+        (IpAddr::V6(local), IpAddr::V6(ip)) => local.is_unspecified() || local == ip,
         _ => false,
     }
 }
 
 /// Returns `from` if a socket bound to `local` can send from `from`.
-fn checked_source<'a>(
-    from: Option<&'a SocketAddr>,
-    local: &SocketAddr,
+fn checked_source(
+    from: Option<SocketAddr>,
+    local: SocketAddr,
     routes: &Routes,
-) -> Result<&'a SocketAddr, UdpError> {
+) -> Result<SocketAddr, UdpError> {
     let from = from.ok_or(UdpError::BadSource)?;
     let is_port = from.port() != EVERY_PORT && [EVERY_PORT, from.port()].contains(&local.port());
     let is_address = from.ip() == local.ip() || local.ip().is_unspecified();

@@ -5,19 +5,17 @@
 //! and in bytes.
 
 use alloc::collections::VecDeque;
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 
 use fullpipe_pool::{Holder, Pool, Stream};
 
 use super::info::UdpQueue;
-use crate::counters::Discard;
+use crate::{counters::Discard, ip::StoredEnd};
 
 #[derive(Clone, Copy, Debug)]
 struct UnreadDatagram {
-    from: SocketAddr,
-    /// Address of the destination without its port, because a `SocketAddr` would be larger.
-    to: IpAddr,
-    to_port: u16,
+    from: StoredEnd,
+    to: StoredEnd,
     len: u16,
 }
 
@@ -120,21 +118,15 @@ impl ReceiveQueue {
             "the pool took less than it had room for"
         );
         self.datagrams.push_back(UnreadDatagram {
-            from,
-            to: to.ip(),
-            to_port: to.port(),
+            from: StoredEnd::new(from),
+            to: StoredEnd::new(to),
             len,
         });
         Ok(())
     }
 
     pub(super) fn pop(&mut self, out: &mut [u8], pool: &mut Pool) -> Option<UdpReceived> {
-        let UnreadDatagram {
-            from,
-            to,
-            to_port,
-            len,
-        } = self.datagrams.pop_front()?;
+        let UnreadDatagram { from, to, len } = self.datagrams.pop_front()?;
         let copied = out.len().min(len.into());
         let read = self
             .payload
@@ -144,8 +136,8 @@ impl ReceiveQueue {
         Some(UdpReceived {
             copied,
             len: len.into(),
-            from,
-            to: SocketAddr::new(to, to_port),
+            from: from.get(),
+            to: to.get(),
         })
     }
 

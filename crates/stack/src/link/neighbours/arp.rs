@@ -68,8 +68,8 @@ impl Neighbours {
         match operation {
             ArpOperation::Request if for_us => self.queue_reply(NeighbourReply {
                 mac: sender_mac,
-                ip: sender_ip.into(),
-                ours: target_ip.into(),
+                ip: IpAddr::from(sender_ip).into(),
+                ours: IpAddr::from(target_ip).into(),
             }),
             // Do not count the packet again if `learn` had no room for its sender.
             ArpOperation::Request | ArpOperation::Reply if known || for_us => Ok(()),

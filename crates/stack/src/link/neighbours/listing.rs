@@ -42,7 +42,7 @@ impl Neighbours {
                 NeighbourState::Refreshing { mac, .. } => (Some(mac), Reachability::Probe),
                 NeighbourState::Failed { .. } => (None, Reachability::Failed),
             };
-            (entry.ip, mac, state)
+            (entry.ip.get(), mac, state)
         })
     }
 }

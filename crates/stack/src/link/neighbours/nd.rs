@@ -97,8 +97,8 @@ impl Neighbours {
         if src.is_unspecified() {
             return self.queue_reply(NeighbourReply {
                 mac: multicast_station(v6::ALL_NODES.into()),
-                ip: src.into(),
-                ours: target.into(),
+                ip: IpAddr::from(src).into(),
+                ours: IpAddr::from(target).into(),
             });
         }
         let mac = source_mac.unwrap_or(received.station);
@@ -115,8 +115,8 @@ impl Neighbours {
         }
         self.queue_reply(NeighbourReply {
             mac,
-            ip: src.into(),
-            ours: target.into(),
+            ip: IpAddr::from(src).into(),
+            ours: IpAddr::from(target).into(),
         })
     }
 

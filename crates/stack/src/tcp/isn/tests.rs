@@ -53,10 +53,8 @@ fn timestamp_offsets_depend_on_addresses_and_not_on_ports() {
         numbers.timestamp_offset(&tuple(1)),
         numbers.timestamp_offset(&tuple(2))
     );
-    let elsewhere = FourTuple {
-        remote_ip: [10, 0, 0, 9].into(),
-        ..tuple(1)
-    };
+    let (local, remote) = (tuple(1).local(), tuple(1).remote());
+    let elsewhere = FourTuple::new(local, ([10, 0, 0, 9], remote.port()).into());
     assert_ne!(
         numbers.timestamp_offset(&tuple(1)),
         numbers.timestamp_offset(&elsewhere)

@@ -9,7 +9,7 @@ fn listeners() -> ListeningSockets {
 
 fn at(local: &str, backlog: u32) -> ListeningSocket {
     ListeningSocket {
-        local: local.parse().unwrap(),
+        local: StoredEnd::new(local.parse().unwrap()),
         backlog,
         tuning: Tuning::from_config(&TcpConfig::default()),
         deferred: false,

@@ -193,7 +193,8 @@ fn one_address_cannot_take_every_entry() {
     let mut cache = cache(8, 1_000);
     for (last, fits) in [(2, true), (2, true), (2, false), (3, true)] {
         let mut next = handshake(&config);
-        next.tuple.remote_ip = [10, 0, 0, last].into();
+        let remote = ([10, 0, 0, last], next.tuple.remote().port());
+        next.tuple = FourTuple::new(next.tuple.local(), remote.into());
         assert_eq!(cache.add(next, &mut pool).is_some(), fits);
     }
     cache.remove(0, &mut pool);
