@@ -10,6 +10,7 @@
 //! number that is nearly always the same takes one bit if it is.
 
 use crate::{Duration, Instant};
+use core::num::NonZeroU16;
 use core::ops::Range;
 
 #[cfg(test)]
@@ -306,6 +307,16 @@ macro_rules! numbers {
 }
 
 numbers!(u8, u16, u32, u64);
+
+impl Record for NonZeroU16 {
+    fn pack(&self, to: &mut RecordWriter<'_>) {
+        self.get().pack(to);
+    }
+
+    fn unpack(from: &mut RecordReader<'_>) -> Self {
+        Self::new(u16::unpack(from)).expect("the number that was packed is not 0")
+    }
+}
 
 impl Record for bool {
     fn pack(&self, to: &mut RecordWriter<'_>) {

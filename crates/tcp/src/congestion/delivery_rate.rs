@@ -155,13 +155,14 @@ pub struct LostRange {
 /// The newest of the ranges that the present ACK reports.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
-    sent_at: Instant,
+    /// Send time in microseconds modulo 71 minutes.
+    sent_at_us: u32,
     snapshot: Snapshot,
     rtt_us: Option<u32>,
 }
 
 record!(Newest {
-    sent_at,
+    sent_at_us,
     snapshot,
     rtt_us
 });
@@ -174,7 +175,8 @@ record!(Newest {
 #[derive(Clone, Debug)]
 pub struct DeliveryRate {
     delivered: u64,
-    lost: u64,
+    /// Bytes lost over the connection's lifetime, modulo 2^32.
+    lost: u32,
     delivered_at: Instant,
     /// Send time of the first range in the flight that is being measured.
     first_sent_at: Instant,
@@ -271,7 +273,7 @@ impl DeliveryRate {
         };
         Snapshot {
             delivered: self.delivered as u32,
-            lost: self.lost as u32,
+            lost: self.lost,
             delivered_at_us: wrapped_us(self.delivered_at),
             first_sent_at_us: wrapped_us(self.first_sent_at),
             in_flight: in_flight.saturating_add(bytes).min(!APP_LIMITED) | app_limited,
@@ -296,7 +298,7 @@ impl DeliveryRate {
             return;
         }
         self.newest = Some(Newest {
-            sent_at,
+            sent_at_us: wrapped_us(sent_at),
             snapshot,
             rtt_us: (!ambiguous).then(|| micros(now.since(sent_at))),
         });
@@ -305,13 +307,13 @@ impl DeliveryRate {
 
     /// Notes that `bytes` of a range that left with `snapshot` are lost.
     pub fn on_lost(&mut self, bytes: u32, snapshot: Snapshot, now: Instant) -> LostRange {
-        self.lost += u64::from(bytes);
+        self.lost = self.lost.wrapping_add(bytes);
         self.newly_lost = self.newly_lost.saturating_add(bytes);
         LostRange {
             now,
             bytes,
             tx_in_flight: snapshot.tx_in_flight(),
-            lost: (self.lost as u32).wrapping_sub(snapshot.lost),
+            lost: self.lost.wrapping_sub(snapshot.lost),
             app_limited: snapshot.is_app_limited(),
             total_delivered: self.delivered,
         }
@@ -342,7 +344,7 @@ impl DeliveryRate {
             return sample;
         };
         let snapshot = newest.snapshot;
-        let send_elapsed_us = wrapped_us(newest.sent_at).wrapping_sub(snapshot.first_sent_at_us);
+        let send_elapsed_us = newest.sent_at_us.wrapping_sub(snapshot.first_sent_at_us);
         let ack_elapsed_us = wrapped_us(self.delivered_at).wrapping_sub(snapshot.delivered_at_us);
         let interval_us = send_elapsed_us.max(ack_elapsed_us);
         sample.delivered = (self.delivered as u32).wrapping_sub(snapshot.delivered);
@@ -357,7 +359,7 @@ impl DeliveryRate {
         sample.rtt_us = newest.rtt_us;
         sample.app_limited = snapshot.is_app_limited();
         sample.tx_in_flight = snapshot.tx_in_flight();
-        sample.lost = (self.lost as u32).wrapping_sub(snapshot.lost);
+        sample.lost = self.lost.wrapping_sub(snapshot.lost);
         sample.round_start = sample.prior_delivered >= self.next_round_delivered;
         if sample.round_start {
             self.next_round_delivered = self.delivered;

@@ -9,6 +9,39 @@ use fullpipe_pool::{
 
 use super::reason::Reason;
 
+/// A number of bytes below 256 TiB, in 6 bytes; a larger sum stays at the largest number.
+#[derive(Clone, Copy, Debug)]
+struct Bytes([u16; 3]);
+
+impl Bytes {
+    const ZERO: Self = Self([0; 3]);
+    const MOST: u64 = (1 << 48) - 1;
+
+    const fn new(bytes: u64) -> Self {
+        let bytes = if bytes < Self::MOST {
+            bytes
+        } else {
+            Self::MOST
+        };
+        Self([bytes as u16, (bytes >> 16) as u16, (bytes >> 32) as u16])
+    }
+
+    const fn get(self) -> u64 {
+        let [low, middle, high] = self.0;
+        low as u64 | (middle as u64) << 16 | (high as u64) << 32
+    }
+}
+
+impl Record for Bytes {
+    fn pack(&self, to: &mut RecordWriter<'_>) {
+        self.get().pack(to);
+    }
+
+    fn unpack(from: &mut RecordReader<'_>) -> Self {
+        Self::new(u64::unpack(from))
+    }
+}
+
 /// Time and bytes charged to each of the first `N` reasons. The times add up to the clock's age
 /// exactly.
 #[derive(Clone, Debug)]
@@ -16,7 +49,7 @@ pub struct Clock<R: Reason, const N: usize> {
     current: R,
     since: Instant,
     time: [Duration; N],
-    bytes: [u64; N],
+    bytes: [Bytes; N],
 }
 
 impl<R: Reason + Record, const N: usize> Record for Clock<R, N> {
@@ -50,7 +83,7 @@ impl<R: Reason, const N: usize> Clock<R, N> {
             current: reason,
             since: now,
             time: [Duration::ZERO; N],
-            bytes: [0; N],
+            bytes: [Bytes::ZERO; N],
         }
     }
 
@@ -73,7 +106,8 @@ impl<R: Reason, const N: usize> Clock<R, N> {
 
     /// Charges `bytes`, which were just sent or received, to the current reason.
     pub fn charge_bytes(&mut self, bytes: u32) {
-        self.bytes[self.current.index()] += u64::from(bytes);
+        let charged = &mut self.bytes[self.current.index()];
+        *charged = Bytes::new(charged.get() + u64::from(bytes));
     }
 
     /// Returns the time charged to `reason` as of `now`.
@@ -88,7 +122,9 @@ impl<R: Reason, const N: usize> Clock<R, N> {
 
     /// Returns the bytes charged to `reason`.
     pub fn bytes(&self, reason: R) -> u64 {
-        self.bytes.get(reason.index()).copied().unwrap_or_default()
+        self.bytes
+            .get(reason.index())
+            .map_or(0, |bytes| bytes.get())
     }
 
     /// Returns each reason with its time as of `now` and its bytes.

@@ -40,7 +40,7 @@ pub struct ReceiveHalf {
     /// them.
     pub(super) recent: RecentRanges,
     /// Payload that arrived twice, to be reported in the next ACK. RFC 2883.
-    pub(super) duplicate: Option<Range<u64>>,
+    pub(super) duplicate: Range<SeqNum>,
     /// One past the last urgent byte announced. The number is cleared when that byte is read;
     /// otherwise it would seem to be ahead again 2³¹ bytes later. RFC 9293 §3.8.5.
     rcv_up: Option<SeqNum>,
@@ -109,7 +109,7 @@ impl ReceiveHalf {
             fin: None,
             fin_received: false,
             recent: RecentRanges::NONE,
-            duplicate: None,
+            duplicate: irs..irs,
             rcv_up: None,
             rcv_mss: 0,
             frame: 0,

@@ -198,7 +198,7 @@ impl ReceiveHalf {
 
     fn note_duplicate(&mut self, range: Range<u64>) {
         if !range.is_empty() {
-            self.duplicate = Some(range);
+            self.duplicate = self.numbers(&range);
         }
     }
 
@@ -233,8 +233,9 @@ impl ReceiveHalf {
         if most == 0 {
             return blocks;
         }
-        if let Some(duplicate) = self.duplicate.take() {
-            blocks.push(block(self.numbers(&duplicate), self));
+        if self.has_duplicate() {
+            blocks.push(block(self.duplicate.clone(), self));
+            self.duplicate = self.irs..self.irs;
         }
         self.recall_others(most - blocks.len(), pool);
         for range in self.recent.iter().take(most - blocks.len()) {
@@ -266,7 +267,12 @@ impl ReceiveHalf {
 
     /// Returns true if the next ACK has SACK blocks to report.
     pub fn has_sack_to_report(&self) -> bool {
-        self.duplicate.is_some() || self.has_hole()
+        self.has_duplicate() || self.has_hole()
+    }
+
+    /// Returns true if payload that arrived twice was not reported yet.
+    fn has_duplicate(&self) -> bool {
+        self.duplicate.start != self.duplicate.end
     }
 }
 

@@ -9,6 +9,8 @@
 //!
 //! A size counts the payload and the TCP options of a packet, but not its other headers.
 
+use core::num::NonZeroU16;
+
 use fullpipe_pool::{Instant, record};
 
 use crate::{MtuProbing, SeqNum, TcpConfig};
@@ -57,10 +59,18 @@ record!(PacketTooBig {
 struct SizedRange {
     start: SeqNum,
     end: SeqNum,
-    size: u16,
+    size: NonZeroU16,
 }
 
 record!(SizedRange { start, end, size });
+
+impl SizedRange {
+    /// Returns the range; `None` if `size` is 0.
+    fn new(start: SeqNum, end: SeqNum, size: u16) -> Option<Self> {
+        let size = NonZeroU16::new(size)?;
+        Some(Self { start, end, size })
+    }
+}
 
 /// State of the search on one path.
 #[derive(Clone, Debug)]
@@ -254,13 +264,13 @@ impl PathMtu {
     /// Notes that new payload leaves in segments of `size`.
     pub fn on_sent(&mut self, start: SeqNum, end: SeqNum, size: u16) {
         if size > self.proven && self.evidence.is_none() {
-            self.evidence = Some(SizedRange { start, end, size });
+            self.evidence = SizedRange::new(start, end, size);
         }
     }
 
     /// Notes that a probe of `size` leaves.
     pub fn on_probe(&mut self, start: SeqNum, end: SeqNum, size: u16) {
-        self.probe = Some(SizedRange { start, end, size });
+        self.probe = SizedRange::new(start, end, size);
     }
 
     /// Notes that the payload from `start` to `end` is retransmitted: its acknowledgment
@@ -281,7 +291,7 @@ impl PathMtu {
         self.losses += 1;
         if self.losses >= LOSSES {
             self.losses = 0;
-            self.too_large = probe.size.min(self.too_large);
+            self.too_large = probe.size.get().min(self.too_large);
             self.retry_at = Some(until);
         }
         true
@@ -295,12 +305,12 @@ impl PathMtu {
             .filter(|report| report.seq.at_or_after(snd_una));
         let arrived = |evidence: &mut SizedRange| evidence.end.at_or_before(snd_una);
         if let Some(SizedRange { size, .. }) = self.evidence.take_if(arrived) {
-            self.proven = self.proven.max(size.min(self.limit));
+            self.proven = self.proven.max(size.get().min(self.limit));
         }
         let Some(SizedRange { size, .. }) = self.probe.take_if(arrived) else {
             return false;
         };
-        (self.limit, self.proven, self.losses) = (size, size, 0);
+        (self.limit, self.proven, self.losses) = (size.get(), size.get(), 0);
         self.fragments = false;
         true
     }

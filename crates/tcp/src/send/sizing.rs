@@ -25,13 +25,24 @@ pub fn whole_segments(bytes: u32, mss: u32) -> u32 {
     (bytes - bytes % mss).max(mss)
 }
 
+/// A run moves its start after this many bytes, so that differences between offsets fit 32 bits.
+const LONGEST_RUN: u32 = 1 << 30;
+
 /// A run of consecutive buffers of the same size.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
-    /// Stream offset at which the first buffer begins.
-    start: u64,
+    /// Stream offset at which a buffer begins, modulo 2^32: the run's first buffer or, in a long
+    /// run, a later one that has left.
+    start: u32,
     /// Bytes in each buffer.
     size: u32,
+}
+
+impl Run {
+    /// Returns the bytes from the start of the run to `offset`; negative if the run begins later.
+    const fn bytes_to(&self, offset: u64) -> i32 {
+        (offset as u32).wrapping_sub(self.start) as i32
+    }
 }
 
 record!(Run { start, size });
@@ -59,18 +70,28 @@ impl WriteBuffers {
     /// that the payload before `sent` has left. While the size stays the same, payload
     /// continues to fill the last buffer.
     pub fn wrote(&mut self, start: u64, size: u32, sent: u64) {
-        while self.used > 1 && self.runs[1].start <= sent {
+        while self.used > 1 && self.runs[1].bytes_to(sent) >= 0 {
             self.runs.rotate_left(1);
             self.used -= 1;
         }
+        let oldest = &mut self.runs[0];
+        let sent_of_oldest = oldest.bytes_to(sent);
+        if self.used > 0 && sent_of_oldest >= LONGEST_RUN as i32 {
+            let whole = sent_of_oldest as u32 / oldest.size.max(1) * oldest.size.max(1);
+            oldest.start = oldest.start.wrapping_add(whole);
+        }
+        let run = Run {
+            start: start as u32,
+            size,
+        };
         let used = usize::from(self.used);
         match used.checked_sub(1).map(|last| &mut self.runs[last]) {
             Some(last) if last.size == size => {}
             // Everything before has left, so the new size counts from here.
-            Some(last) if used == 1 && sent >= start => *last = Run { start, size },
+            Some(last) if used == 1 && sent >= start => *last = run,
             Some(_) if used == MOST_RUNS => {}
             Some(_) | None => {
-                self.runs[used] = Run { start, size };
+                self.runs[used] = run;
                 self.used += 1;
             }
         }
@@ -79,14 +100,15 @@ impl WriteBuffers {
     /// Returns the bytes from `offset` to the end of its buffer.
     pub fn left(&self, offset: u64) -> u32 {
         let runs = &self.runs[..usize::from(self.used)];
-        let behind = runs.iter().position(|run| run.start > offset);
-        let next = behind.map_or(u64::MAX, |place| runs[place].start);
+        let behind = runs.iter().position(|run| run.bytes_to(offset) < 0);
+        let to_next = behind.map_or(u32::MAX, |place| {
+            runs[place].bytes_to(offset).unsigned_abs()
+        });
         let Some(run) = runs[..behind.unwrap_or(runs.len())].last() else {
             return u32::MAX;
         };
-        let into = (offset - run.start) % u64::from(run.size.max(1));
-        let left = u64::from(run.size) - into;
-        left.min(next - offset) as u32
+        let into = run.bytes_to(offset) as u32 % run.size.max(1);
+        (run.size - into).min(to_next)
     }
 }
 

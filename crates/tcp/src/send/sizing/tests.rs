@@ -34,6 +34,18 @@ fn buffers_keep_the_ends_they_had_at_the_write() {
     );
 }
 
+/// The offsets of a long transfer do not fit into 32 bits.
+#[test]
+fn boundaries_stay_the_same_beyond_four_gibibytes() {
+    let mut buffers = WriteBuffers::new();
+    for number in 0..20 {
+        let start = number * 200_000 * 3_000;
+        buffers.wrote(start, 3_000, start);
+        assert_eq!(buffers.left(start), 3_000);
+        assert_eq!(buffers.left(start + 4_000), 2_000);
+    }
+}
+
 #[test]
 fn a_new_size_without_a_free_run_waits_until_payload_has_left() {
     let mut buffers = WriteBuffers::new();
