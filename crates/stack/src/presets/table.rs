@@ -31,7 +31,7 @@ pub const PRESETS: &[Preset] = &[
         rows: &[
             ("pool.blocks", "36"),
             ("pool.block_size", "196"),
-            ("pool.ranges", "24"),
+            ("pool.ranges", "12"),
             ("pool.send_floor", "1"),
             ("pool.receive_floor", "1"),
             // tcp_appsend of NuttX sets PSH in every segment with payload.
@@ -45,7 +45,7 @@ pub const PRESETS: &[Preset] = &[
             ("stack.resets_per_second", "40"),
             ("stack.cookie_queue", "2"),
             ("stack.turn_budget", "8"),
-            ("stack.sent_ranges", "32"),
+            ("stack.sent_ranges", "16"),
             ("ip.routes", "2"),
             ("ip.reassembly_datagrams", "0"),
             ("ip.reassembly_bytes", "0"),
