@@ -35,7 +35,7 @@ impl Stream {
     ) -> usize {
         let mut appended = 0;
         while appended < max {
-            let within = pool.grid().within(self.end);
+            let within = pool.grid().within(self.end());
             let fresh = self.is_empty() || within == 0;
             let promised = fresh && self.promised_blocks(pool) > 0;
             let block = if fresh {
@@ -56,7 +56,7 @@ impl Stream {
                 pool.give_back(self.holder, block, block, 1);
                 pool.promise(self.holder, u32::from(promised));
             }
-            self.end += filled as u64;
+            self.len += filled as u32;
             appended += filled;
             if filled < room {
                 break;
@@ -67,7 +67,7 @@ impl Stream {
 
     /// Returns true if [`append`](Self::append) would take `len` bytes now.
     pub fn has_append_room(&self, pool: &Pool, len: usize) -> bool {
-        let within = pool.grid().within(self.end);
+        let within = pool.grid().within(self.end());
         let fits_tail =
             within > 0 && !self.is_empty() && within + len <= pool.grid().size() as usize;
         fits_tail || self.append_room(pool) >= len as u64
@@ -78,7 +78,7 @@ impl Stream {
         let size = u64::from(pool.block_size());
         let blocks = u64::from(self.promised_blocks(pool)) + u64::from(pool.room(self.holder));
         let blocks = blocks.min(u64::from(pool.physical_room(self.holder)));
-        let within = pool.grid().within(self.end) as u64;
+        let within = pool.grid().within(self.end()) as u64;
         if self.is_empty() {
             // Blocks begin at multiples of the block size, and the next byte lies `within` bytes
             // after such a multiple. The first `within` bytes of the first block stay unused.

@@ -47,7 +47,7 @@ impl Stream {
         if cell == NONE {
             return true;
         }
-        let (written, reserved) = (self.end, self.reserved_end());
+        let (written, reserved) = (self.end(), self.reserved_end());
         let needed = self.blocks_up_to(pool, reserved);
         let room = pool.room(self.holder);
         if room < needed.saturating_add(spare) || pool.physical_room(self.holder) < needed {
@@ -55,7 +55,8 @@ impl Stream {
             return false;
         }
         pool.promise(self.holder, needed);
-        (self.end, self.reserved) = (self.start, reserved);
+        self.len = 0;
+        self.set_reserved(reserved);
         self.lengthen(pool, written)
             .expect("the free blocks were counted");
         let mut at = self.start;
@@ -81,7 +82,7 @@ impl Stream {
         let (now, wrapped) = bytes.split_at(bytes.len().min(ring.len() - from));
         ring[from..from + now.len()].copy_from_slice(now);
         ring[..wrapped.len()].copy_from_slice(wrapped);
-        self.end = self.end.max(offset + bytes.len() as u64);
+        self.set_end(self.end().max(offset + bytes.len() as u64));
     }
 
     /// The place of the byte at `offset` in the ring.

@@ -34,8 +34,8 @@ impl Stream {
         }
         if self.is_in_cell() {
             let cell_end = self.start + u64::from(pool.cell_size());
-            self.reserved = self.reserved_end().max(end.min(cell_end));
-            return self.reserved;
+            self.set_reserved(self.reserved_end().max(end.min(cell_end)));
+            return self.reserved_end();
         }
         let size = u64::from(pool.block_size());
         let first = pool.grid().block_of(self.start);
@@ -46,15 +46,15 @@ impl Stream {
             .min(u32::try_from(wanted).unwrap_or(u32::MAX));
         pool.promise(self.holder, granted);
         let grid_end = (first + backed + u64::from(granted)).saturating_mul(size);
-        self.reserved = self.reserved_end().max(end.min(grid_end));
-        self.reserved
+        self.set_reserved(self.reserved_end().max(end.min(grid_end)));
+        self.reserved_end()
     }
 
     /// Gives back the promise above `end`; bytes written above `end` keep their blocks.
     pub fn unreserve(&mut self, pool: &mut Pool, end: u64) {
         let promised = self.promised_blocks(pool);
         // Written bytes keep their blocks; `reserved_end` accounts for them.
-        self.reserved = self.reserved.min(end);
+        self.set_reserved(end.min(self.start + u64::from(self.reach)));
         pool.unpromise(self.holder, promised - self.promised_blocks(pool));
     }
 
@@ -112,7 +112,7 @@ impl Stream {
 
     /// Extends the chain to `end`, completely or not at all.
     pub(super) fn lengthen(&mut self, pool: &mut Pool, end: u64) -> Result<(), NoBlock> {
-        if end <= self.end {
+        if end <= self.end() {
             return Ok(());
         }
         let missing = self.blocks_up_to(pool, end) - self.held_blocks(pool);
@@ -123,7 +123,7 @@ impl Stream {
             let block = pool.take(self.holder, true);
             self.attach(pool, block.expect("the missing blocks were counted"));
         }
-        self.end = end;
+        self.set_end(end);
         Ok(())
     }
 }

@@ -65,10 +65,10 @@ impl Stream {
     /// Panics if the range is not inside `start..end`.
     pub fn slices<'a>(&self, pool: &'a Pool, range: Range<u64>) -> Slices<'a> {
         assert!(
-            self.start <= range.start && range.start <= range.end && range.end <= self.end,
+            self.start <= range.start && range.start <= range.end && range.end <= self.end(),
             "{range:?} is outside the stream {}..{}",
             self.start,
-            self.end
+            self.end()
         );
         if range.is_empty() {
             return Slices {
@@ -100,7 +100,7 @@ impl Stream {
     /// # Panics
     /// Panics if `offset` is not inside `start..=end`.
     pub fn read_at(&self, pool: &Pool, offset: u64, out: &mut [u8]) -> usize {
-        let end = self.end.min(offset.saturating_add(out.len() as u64));
+        let end = self.end().min(offset.saturating_add(out.len() as u64));
         let mut filled = 0;
         for slice in self.slices(pool, offset..end) {
             out[filled..filled + slice.len()].copy_from_slice(slice);

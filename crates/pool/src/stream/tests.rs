@@ -31,7 +31,7 @@ fn read(stream: &Stream, pool: &Pool, range: Range<u64>) -> Vec<u8> {
 
 #[test]
 fn a_stream_handle_is_small() {
-    assert_eq!(size_of::<Stream>(), 56);
+    assert_eq!(size_of::<Stream>(), 48);
 }
 
 #[test]

@@ -22,11 +22,11 @@ use core::cell::Cell;
 #[derive(Debug)]
 pub struct Stream {
     pub(super) start: u64,
-    /// One past the highest byte written.
-    pub(super) end: u64,
-    /// One past the highest byte reserved; at or below `end` when nothing beyond `end`
-    /// is reserved.
-    pub(super) reserved: u64,
+    /// Bytes from `start` to the highest byte written. A stream holds less than 4 GiB.
+    pub(super) len: u32,
+    /// Bytes from `start` to the highest byte reserved; at most `len` when nothing beyond
+    /// the bytes written is reserved.
+    pub(super) reach: u32,
     /// First block of the chain, or `NONE`.
     pub(super) head: u32,
     /// Last block of the chain, or `NONE`.
@@ -45,8 +45,8 @@ impl Record for Stream {
     fn pack(&self, to: &mut RecordWriter<'_>) {
         let Self {
             start,
-            end,
-            reserved,
+            len,
+            reach,
             head,
             tail,
             low: _,
@@ -54,8 +54,9 @@ impl Record for Stream {
             cell,
             holder,
         } = self;
-        [*start, end - start].pack(to);
-        (reserved.wrapping_sub(*end) as i64).pack(to);
+        start.pack(to);
+        len.pack(to);
+        (i64::from(*reach) - i64::from(*len)).pack(to);
         // Most streams at rest have no block, and `NONE` plus 1 is 0.
         [head, tail, cell]
             .map(|index| index.wrapping_add(1))
@@ -64,13 +65,13 @@ impl Record for Stream {
     }
 
     fn unpack(from: &mut RecordReader<'_>) -> Self {
-        let [start, len] = <[u64; 2]>::unpack(from);
-        let reserved = (start + len).wrapping_add_signed(i64::unpack(from));
+        let (start, len) = (u64::unpack(from), u32::unpack(from));
+        let reach = (i64::from(len) + i64::unpack(from)) as u32;
         let [head, tail, cell] = <[u32; 3]>::unpack(from).map(|index| index.wrapping_sub(1));
         Self {
             start,
-            end: start + len,
-            reserved,
+            len,
+            reach,
             head,
             tail,
             cell,
@@ -84,8 +85,8 @@ impl Stream {
     pub const fn new(holder: Holder) -> Self {
         Self {
             start: 0,
-            end: 0,
-            reserved: 0,
+            len: 0,
+            reach: 0,
             head: NONE,
             tail: NONE,
             low: Cell::new(Cursor::NOWHERE),
@@ -107,23 +108,41 @@ impl Stream {
 
     /// Offset one past the highest byte written.
     pub fn end(&self) -> u64 {
-        self.end
+        self.start + self.len()
     }
 
     /// Bytes from the first held to the highest written, including holes (bytes that were not
     /// written).
     pub fn len(&self) -> u64 {
-        self.end - self.start
+        self.len.into()
     }
 
     /// Returns true if no byte is held.
     pub fn is_empty(&self) -> bool {
-        self.start == self.end
+        self.len == 0
     }
 
     /// Offset up to which bytes are written or reserved.
     pub fn reserved_end(&self) -> u64 {
-        self.reserved.max(self.end)
+        self.start + u64::from(self.reach.max(self.len))
+    }
+
+    /// Moves the end of the bytes written to `end`, which is not below `start`.
+    pub(super) fn set_end(&mut self, end: u64) {
+        self.len = (end - self.start) as u32;
+    }
+
+    /// Reserves the bytes below `end`, and no others.
+    pub(super) fn set_reserved(&mut self, end: u64) {
+        self.reach = end.saturating_sub(self.start).min(u32::MAX.into()) as u32;
+    }
+
+    /// Moves the start to `start`, which is not above the end.
+    fn set_start(&mut self, start: u64) {
+        let moved = (start - self.start) as u32;
+        self.start = start;
+        self.len -= moved;
+        self.reach = self.reach.saturating_sub(moved);
     }
 
     /// Blocks the stream holds; none if it is in a cell.
@@ -131,15 +150,15 @@ impl Stream {
         if self.is_in_cell() {
             return 0;
         }
-        self.blocks_up_to(pool, self.end)
+        self.blocks_up_to(pool, self.end())
     }
 
     /// Blocks the stream was promised and has not yet taken; none if it is in a cell.
     pub fn promised_blocks(&self, pool: &Pool) -> u32 {
-        if self.is_in_cell() || self.reserved <= self.end {
+        if self.is_in_cell() || self.reach <= self.len {
             return 0;
         }
-        self.blocks_up_to(pool, self.reserved) - self.held_blocks(pool)
+        self.blocks_up_to(pool, self.reserved_end()) - self.held_blocks(pool)
     }
 
     /// Blocks that the stream holds or was promised; none if it is in a cell.
@@ -165,13 +184,13 @@ impl Stream {
         let start = self.start + n;
         let grid = pool.grid();
         let (first_block, block) = (grid.block_of(self.start), grid.block_of(start));
-        let empties = start == self.end;
+        let empties = n == self.len();
         if self.is_in_cell() || (block == first_block && !empties) {
-            self.start = start;
+            self.set_start(start);
             return;
         }
         let (held, dropped) = (self.held_blocks(pool), (block - first_block) as u32);
-        self.start = start;
+        self.set_start(start);
         if !empties {
             return self.drop_front(pool, dropped, held - dropped);
         }
@@ -179,7 +198,7 @@ impl Stream {
         // Needs no check of the room: a held block becomes a promised one only if the stream
         // becomes empty inside a block whose later bytes are reserved, and that block was just
         // freed.
-        let is_reserved = self.reserved > start && held > dropped;
+        let is_reserved = self.reach > 0 && held > dropped;
         pool.promise(self.holder, u32::from(is_reserved));
     }
 
@@ -190,18 +209,16 @@ impl Stream {
     /// be lost.
     pub fn restart(&mut self, offset: u64) {
         assert!(
-            self.is_empty() && self.reserved <= self.end && !self.is_in_cell(),
+            self.is_empty() && self.reach == 0 && !self.is_in_cell(),
             "a stream in use cannot be moved"
         );
         self.start = offset;
-        self.end = offset;
-        self.reserved = offset;
     }
 
     /// Gives every block and promise back to the pool. The stream is then empty at its
     /// former end and can be used again.
     pub fn release(&mut self, pool: &mut Pool) {
-        self.unreserve(pool, self.end);
+        self.unreserve(pool, self.end());
         self.advance(pool, self.len());
         self.drop_cell(pool);
     }
@@ -212,7 +229,6 @@ impl Stream {
     /// # Panics
     /// Panics if one of these checks fails; the message names the contradiction.
     pub fn verify(&self, pool: &Pool) {
-        assert!(self.start <= self.end, "the stream ends before it starts");
         self.verify_cell(pool);
         self.verify_chain(pool);
     }

@@ -107,8 +107,8 @@ struct QueuedDatagram {
 pub(crate) struct SendQueue {
     payload: Stream,
     datagrams: VecDeque<QueuedDatagram>,
-    most_datagrams: usize,
-    most_bytes: u64,
+    most_datagrams: u32,
+    most_bytes: u32,
     /// State of the first datagram if it is partly sent in fragments.
     fragmenting: Option<Fragmenter>,
 }
@@ -120,8 +120,8 @@ impl SendQueue {
         Self {
             payload: Stream::new(holder),
             datagrams: VecDeque::with_capacity(datagrams as usize),
-            most_datagrams: datagrams as usize,
-            most_bytes: bytes.into(),
+            most_datagrams: datagrams,
+            most_bytes: bytes,
             fragmenting: None,
         }
     }
@@ -149,8 +149,8 @@ impl SendQueue {
             // Begin the payload at a block boundary, so that the whole block is usable.
             self.payload.restart(0);
         }
-        if self.datagrams.len() == self.most_datagrams
-            || self.payload.len() + bytes > self.most_bytes
+        if self.datagrams.len() == self.most_datagrams as usize
+            || self.payload.len() + bytes > u64::from(self.most_bytes)
             || !self.payload.has_append_room(pool, payload.len())
         {
             return false;
@@ -184,7 +184,8 @@ impl SendQueue {
     /// Returns true if there is room for at least the smallest datagram.
     #[cfg(feature = "udp")]
     pub(crate) fn has_room(&self) -> bool {
-        self.datagrams.len() < self.most_datagrams && self.payload.len() < self.most_bytes
+        self.datagrams.len() < self.most_datagrams as usize
+            && self.payload.len() < u64::from(self.most_bytes)
     }
 
     /// Returns the datagrams and bytes in the queue, a partly sent datagram included.
@@ -192,9 +193,9 @@ impl SendQueue {
     pub(crate) fn level(&self) -> UdpQueue {
         UdpQueue {
             datagrams: self.datagrams.len(),
-            most_datagrams: self.most_datagrams,
+            most_datagrams: self.most_datagrams as usize,
             bytes: self.payload.len(),
-            most_bytes: self.most_bytes,
+            most_bytes: self.most_bytes.into(),
         }
     }
 

@@ -36,8 +36,8 @@ pub struct UdpReceived {
 pub(super) struct ReceiveQueue {
     payload: Stream,
     datagrams: VecDeque<UnreadDatagram>,
-    most_datagrams: usize,
-    most_bytes: u64,
+    most_datagrams: u32,
+    most_bytes: u32,
     /// Datagrams dropped because the queue or the pool was full.
     drops: u64,
 }
@@ -49,8 +49,8 @@ impl ReceiveQueue {
         Self {
             payload: Stream::new(Holder::Datagram),
             datagrams: VecDeque::with_capacity(datagrams as usize),
-            most_datagrams: datagrams as usize,
-            most_bytes: bytes.into(),
+            most_datagrams: datagrams,
+            most_bytes: bytes,
             drops: 0,
         }
     }
@@ -64,9 +64,9 @@ impl ReceiveQueue {
     pub(super) fn level(&self) -> UdpQueue {
         UdpQueue {
             datagrams: self.datagrams.len(),
-            most_datagrams: self.most_datagrams,
+            most_datagrams: self.most_datagrams as usize,
             bytes: self.payload.len(),
-            most_bytes: self.most_bytes,
+            most_bytes: self.most_bytes.into(),
         }
     }
 
@@ -99,8 +99,8 @@ impl ReceiveQueue {
         pool: &mut Pool,
     ) -> Result<(), Discard> {
         let len = u16::try_from(payload.len()).expect("UDP's length field has 16 bits");
-        if self.datagrams.len() == self.most_datagrams
-            || self.payload.len() + u64::from(len) > self.most_bytes
+        if self.datagrams.len() == self.most_datagrams as usize
+            || self.payload.len() + u64::from(len) > u64::from(self.most_bytes)
         {
             return Err(Discard::UdpQueueFull);
         }
