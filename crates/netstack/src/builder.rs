@@ -2,6 +2,9 @@
 //!
 //! Rule: only this file translates the limits of the flows into knobs (settings) of the stack.
 
+#[cfg(test)]
+mod tests;
+
 use std::{io, net::Ipv4Addr, sync::Arc};
 
 use fullpipe::Config;
@@ -138,11 +141,14 @@ impl NetstackBuilder {
             ("pool.blocks", &blocks.to_string()),
             ("tcp.receive_buffer", &window.to_string()),
             ("tcp.receive_buffer_max", &window_max.to_string()),
+            ("tcp.send_buffer_max", &window_max.to_string()),
             ("stack.connections", &flows),
             ("stack.orphans", &flows),
             ("stack.half_open", &flows),
             // Nagle's algorithm would only delay a flow: a relay writes all that it has at once.
             ("tcp.nagle", "false"),
+            // The client may be behind a link with random losses, such as a tunnel over a radio.
+            ("tcp.congestion", "bbr"),
             // One host may open all flows.
             ("stack.half_open_per_source", &flows),
             ("stack.backlog", &tcp_flows.min(65_536).to_string()),
