@@ -153,6 +153,59 @@ fn datagrams_cross_whole_or_in_fragments_and_errors_come_back() {
     }
 }
 
+/// Without the event, a program that waits for it would wait forever.
+#[test]
+fn a_datagram_refused_for_lack_of_memory_causes_an_event_when_memory_is_free() {
+    let mut config = config();
+    config.pool.blocks = 16;
+    (config.pool.send_floor, config.pool.receive_floor) = (1, 1);
+    let mut pair = Pair::with(&self::config(), &config, ethernet());
+    let unread = SocketAddr::from((B, 9));
+    let sender = pair.b.stack.udp_bind(SocketAddr::from((B, 7))).unwrap();
+    let reader = pair.b.stack.udp_bind(unread).unwrap();
+    let peer = SocketAddr::from((A, 7));
+    let filler = pair.a.stack.udp_bind(peer).unwrap();
+    while pair.b.stack.pool().free_blocks() > 2 {
+        assert_eq!(pair.a.stack.udp_send(filler, unread, &[1; 1_400]), Ok(true));
+        pair.settle();
+    }
+    let payload = [2; 1_000];
+    assert_eq!(pair.b.stack.udp_send(sender, peer, &payload), Ok(false));
+    while pair.b.stack.next_event().is_some() {}
+    pair.settle();
+    assert_eq!(pair.b.stack.next_event(), None, "memory is short");
+    assert!(!pair.b.stack.udp_ready(sender).unwrap().writable);
+    let read = |pair: &mut Pair| {
+        let read = pair.b.stack.udp_receive(reader, &mut [0; 2_000]).unwrap();
+        assert!(read.is_some());
+        pair.settle();
+        pair.b.stack.next_event()
+    };
+    let event = Some(SocketEvent::Udp(sender));
+    let free = pair.b.stack.pool().free_blocks();
+    let mut told = None;
+    while told.is_none() {
+        told = read(&mut pair);
+        let more = pair.b.stack.pool().free_blocks() > free;
+        assert_eq!(told, event.filter(|_| more));
+    }
+    assert!(pair.b.stack.udp_ready(sender).unwrap().writable);
+    // The socket tries again, waits again if it is refused again, and finally sends.
+    while !pair.b.stack.udp_send(sender, peer, &payload).unwrap() {
+        assert_eq!(read(&mut pair), event);
+    }
+    pair.settle();
+    let got = pair.a.stack.udp_receive(filler, &mut [0; 2_000]).unwrap();
+    assert_eq!(got.expect("it came").len, payload.len());
+    // A closed socket waits no longer.
+    while pair.b.stack.udp_send(sender, peer, &[3; 4_000]).unwrap() {}
+    pair.b.stack.udp_close(sender).unwrap();
+    while pair.b.stack.next_event().is_some() {}
+    read(&mut pair);
+    assert_eq!(pair.b.stack.next_event(), None);
+    pair.verify();
+}
+
 #[test]
 fn an_echo_request_is_answered() {
     let mut pair = Pair::with(&config(), &config(), tun());

@@ -149,10 +149,7 @@ impl SendQueue {
             // Begin the payload at a block boundary, so that the whole block is usable.
             self.payload.restart(0);
         }
-        if self.datagrams.len() == self.most_datagrams as usize
-            || self.payload.len() + bytes > u64::from(self.most_bytes)
-            || !self.payload.has_append_room(pool, payload.len())
-        {
+        if !self.allows(bytes) || !self.payload.has_append_room(pool, payload.len()) {
             return false;
         }
         let appended = self.payload.append(pool, payload);
@@ -181,11 +178,17 @@ impl SendQueue {
         self.fragmenting.is_some()
     }
 
+    /// Returns true if the bounds of the queue allow a datagram of `len` bytes, although packet
+    /// memory may be short.
+    pub(crate) fn allows(&self, len: u64) -> bool {
+        self.datagrams.len() < self.most_datagrams as usize
+            && self.payload.len() + len <= u64::from(self.most_bytes)
+    }
+
     /// Returns true if there is room for at least the smallest datagram.
     #[cfg(feature = "udp")]
     pub(crate) fn has_room(&self) -> bool {
-        self.datagrams.len() < self.most_datagrams as usize
-            && self.payload.len() < u64::from(self.most_bytes)
+        self.allows(1)
     }
 
     /// Returns the datagrams and bytes in the queue, a partly sent datagram included.

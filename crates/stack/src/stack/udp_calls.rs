@@ -8,7 +8,7 @@ use core::net::{IpAddr, SocketAddr};
 use super::Stack;
 use crate::{
     icmp::PathError,
-    udp::{UdpError, UdpId, UdpInfo, UdpReady, UdpReceived},
+    udp::{PushOutcome, UdpError, UdpId, UdpInfo, UdpReady, UdpReceived},
 };
 
 impl Stack {
@@ -65,9 +65,7 @@ impl Stack {
         to: SocketAddr,
         payload: &[u8],
     ) -> Result<bool, UdpError> {
-        let (pool, counters) = (&mut self.pool, &mut self.counters);
-        self.udp
-            .send(id, (None, to), payload, &self.routes, pool, counters)
+        self.send_datagram(id, (None, to), payload)
     }
 
     /// Queues a datagram for `to` like [`udp_send`](Self::udp_send), but with the source `from`,
@@ -82,10 +80,26 @@ impl Stack {
         to: SocketAddr,
         payload: &[u8],
     ) -> Result<bool, UdpError> {
+        self.send_datagram(id, (Some(from), to), payload)
+    }
+
+    /// Queues a datagram. A socket that is refused packet memory waits for it until its next
+    /// datagram is queued.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    fn send_datagram(
+        &mut self,
+        id: UdpId,
+        ends: (Option<SocketAddr>, SocketAddr),
+        payload: &[u8],
+    ) -> Result<bool, UdpError> {
         let (pool, counters) = (&mut self.pool, &mut self.counters);
-        let ends = (Some(from), to);
-        self.udp
-            .send(id, ends, payload, &self.routes, pool, counters)
+        let outcome = self
+            .udp
+            .send(id, ends, payload, &self.routes, pool, counters)?;
+        let waits = outcome == PushOutcome::NoMemory;
+        let waiters = &mut self.tcp.memory_waiters;
+        waiters.file_udp(id.index(), waits, pool);
+        Ok(outcome == PushOutcome::Queued)
     }
 
     /// Removes the oldest received datagram and copies its payload to `out`; `None` if no
@@ -116,7 +130,8 @@ impl Stack {
     /// # Errors
     /// Returns [`UdpError::NoSuchSocket`].
     pub fn udp_ready(&self, id: UdpId) -> Result<UdpReady, UdpError> {
-        self.udp.ready(id)
+        let waits = self.tcp.memory_waiters.has_udp(id.index());
+        self.udp.ready(id, waits)
     }
 
     /// Returns the datagrams and bytes in the socket's queues, and the number of
@@ -146,6 +161,8 @@ impl Stack {
     /// Returns [`UdpError::NoSuchSocket`].
     pub fn udp_close(&mut self, id: UdpId) -> Result<(), UdpError> {
         self.udp.close(id, &mut self.pool)?;
+        let waiters = &mut self.tcp.memory_waiters;
+        waiters.file_udp(id.index(), false, &self.pool);
         self.events.forget_udp(id.0.index);
         Ok(())
     }

@@ -1,8 +1,9 @@
-//! The queue of connections that were refused packet memory.
+//! The queue of connections and UDP sockets that were refused packet memory.
 //!
-//! Rule: when more memory is free than at the last offer, each waiting connection is offered
-//! memory once, in the order of the refusals. A lasting shortage therefore causes no work, and no
-//! connection is passed over. The connection decides how much it takes.
+//! Rule: when more memory is free than at the last offer, each waiting connection or socket is
+//! offered memory once, in the order of the refusals. A lasting shortage therefore causes no work,
+//! and none is passed over. A connection decides how much it takes. The offer to a UDP socket is an
+//! event: the application tries again, and the socket waits again if it is refused again.
 //!
 //! Each block that became free pays for some hundred offers, which are made at once. The further ones are
 //! spread over time, so the cost of a freed block does not grow with the number of connections.
@@ -23,14 +24,25 @@ const OFFERS_PER_BLOCK: u32 = 256;
 const OFFERS_PER_PERIOD: u32 = 64;
 const PERIOD: Duration = Duration::from_millis(1);
 
-/// Connections that wait for memory.
+/// A connection or a socket that waits for memory, with the index of its slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiter {
+    /// A connection.
+    Tcp(u32),
+    /// A UDP socket.
+    Udp(u32),
+}
+
+/// Connections and UDP sockets that wait for memory.
 #[derive(Debug)]
 pub(crate) struct MemoryWaiters {
+    /// Connections by their index, then UDP sockets.
     queue: Queues,
+    connections: u32,
     /// Smallest room since the last offer: the blocks that a writer or a window could get. Memory
     /// is offered again once the room is larger.
     room_seen: u32,
-    /// Number of waiting connections that were not offered the present room yet.
+    /// Number of waiters that were not offered the present room yet.
     to_ask: u32,
     /// Number of offers that may be made at once.
     allowed: u32,
@@ -39,10 +51,12 @@ pub(crate) struct MemoryWaiters {
 }
 
 impl MemoryWaiters {
-    /// Returns an empty queue for connections with indices below `connections`.
-    pub(crate) fn new(connections: u32) -> Self {
+    /// Returns an empty queue for connections with indices below `connections` and UDP sockets
+    /// with indices below `sockets`.
+    pub(crate) fn new(connections: u32, sockets: u32) -> Self {
         Self {
-            queue: Queues::new(1, connections),
+            queue: Queues::new(1, connections + sockets),
+            connections,
             room_seen: 0,
             to_ask: 0,
             allowed: 0,
@@ -66,7 +80,20 @@ impl MemoryWaiters {
         }
     }
 
-    /// Adds connection `index`, unless it waits already.
+    /// Adds UDP socket `index` if it `waits` for memory, and removes it otherwise.
+    #[cfg(feature = "udp")]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    pub(crate) fn file_udp(&mut self, index: u32, waits: bool, pool: &Pool) {
+        self.file(self.connections + index, waits, pool);
+    }
+
+    /// Returns true if UDP socket `index` waits for memory.
+    #[cfg(feature = "udp")]
+    pub(crate) fn has_udp(&self, index: u32) -> bool {
+        self.queue.queue_of(self.connections + index).is_some()
+    }
+
+    /// Adds waiter `index`, unless it waits already.
     fn add(&mut self, index: u32, pool: &Pool) {
         if self.queue.is_empty(WAITING) {
             (self.room_seen, self.to_ask, self.allowed) = (u32::MAX, 0, 0);
@@ -88,12 +115,12 @@ impl MemoryWaiters {
         is_delayed.then_some(self.resume)
     }
 
-    /// Returns true if no connection waits.
+    /// Returns true if none waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty(WAITING)
     }
 
-    /// Returns the number of connections to be offered memory now.
+    /// Returns the number of waiters to be offered memory now.
     pub(crate) fn count_to_ask(&mut self, pool: &Pool, now: Instant) -> u32 {
         let waiting = self.queue.len(WAITING);
         if waiting == 0 {
@@ -121,11 +148,15 @@ impl MemoryWaiters {
         self.resume = now + PERIOD;
     }
 
-    /// Removes and returns the connection that has waited longest.
-    pub(crate) fn take(&mut self) -> Option<u32> {
+    /// Removes and returns the connection or the socket that has waited longest.
+    pub(crate) fn take(&mut self) -> Option<Waiter> {
         self.to_ask = self.to_ask.saturating_sub(1);
         self.allowed = self.allowed.saturating_sub(1);
-        self.queue.take(WAITING)
+        let index = self.queue.take(WAITING)?;
+        Some(match index.checked_sub(self.connections) {
+            None => Waiter::Tcp(index),
+            Some(socket) => Waiter::Udp(socket),
+        })
     }
 
     /// Stores the room that is left after an offer.

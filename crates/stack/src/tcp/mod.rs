@@ -63,7 +63,7 @@ use answer_queues::Answer;
 use host_state::HostState;
 use isn::InitialNumbers;
 use listener::ListeningSockets;
-use memory_waiters::MemoryWaiters;
+use memory_waiters::{MemoryWaiters, Waiter};
 use orphans::{Orphan, Orphans};
 use owner::{Owner, OwnerNumbers};
 use ports::EphemeralPorts;
@@ -167,7 +167,7 @@ impl TcpLayer {
                     &secret.derive(b"reset sources"),
                 ),
             ),
-            memory_waiters: MemoryWaiters::new(sizes.connections),
+            memory_waiters: MemoryWaiters::new(sizes.connections, config.udp_sockets()),
             orphans: Orphans::new(
                 sizes.connections,
                 sizes.orphans,
@@ -258,16 +258,19 @@ impl TcpLayer {
             .look(place, |connection| look(connection, &env))
     }
 
-    /// Offers freed memory to at most `budget` of the connections that wait for it.
+    /// Offers freed memory to at most `budget` of the connections and UDP sockets that wait for it.
     /// First, a stalled orphan may be aborted to free its memory.
     pub(crate) fn share_memory(&mut self, host: &mut HostContext<'_>, budget: u32) {
         self.abort_orphan_for_memory(host);
         let offers = self.memory_waiters.count_to_ask(host.pool, host.now);
         for _ in 0..offers.min(budget) {
-            let Some(index) = self.memory_waiters.take() else {
-                break;
-            };
-            self.run(index, host, |connection, env| connection.on_memory(env));
+            match self.memory_waiters.take() {
+                None => break,
+                Some(Waiter::Tcp(index)) => {
+                    self.run(index, host, |connection, env| connection.on_memory(env));
+                }
+                Some(Waiter::Udp(index)) => host.events.udp(index),
+            }
             self.memory_waiters.asked(host.pool);
         }
     }

@@ -20,6 +20,7 @@ use fullpipe_wire::{Ipv4Header, Protocol, UdpHeader, WireError, udp};
 pub use info::{UdpInfo, UdpQueue};
 use receive_queue::ReceiveQueue;
 pub use receive_queue::UdpReceived;
+pub(crate) use send_queues::PushOutcome;
 use send_queues::{Polled, SendQueues};
 
 use crate::{
@@ -119,8 +120,9 @@ pub struct UdpReady {
     /// A datagram can be read; or the socket's address was removed, which a receive reports as an
     /// error once all datagrams are read.
     pub readable: bool,
-    /// The send queues have room for a datagram to any destination, although packet memory may still
-    /// be short; or the socket's address was removed, and the next send reports this as an error.
+    /// The send queues have room for a datagram to any destination, and packet memory has become
+    /// free since the socket was last refused memory, although it may still be short; or the
+    /// socket's address was removed, and the next send reports this as an error.
     pub writable: bool,
 }
 
@@ -300,14 +302,14 @@ impl UdpSockets {
         self.open(id).map(|socket| socket.local.get())
     }
 
-    /// Returns the readiness of the socket.
-    pub(crate) fn ready(&self, id: UdpId) -> Result<UdpReady, UdpError> {
+    /// Returns the readiness of the socket, which `waits` for packet memory or does not.
+    pub(crate) fn ready(&self, id: UdpId, waits: bool) -> Result<UdpReady, UdpError> {
         self.open(id)?;
         let index = id.0.index;
         let has_error = self.sockets[index].removed;
         Ok(UdpReady {
             readable: has_error || !self.received[index as usize].is_empty(),
-            writable: has_error || self.to_send.has_room(index),
+            writable: has_error || (!waits && self.to_send.has_room(index)),
         })
     }
 
@@ -333,7 +335,7 @@ impl UdpSockets {
         routes: &Routes,
         pool: &mut Pool,
         counters: &mut Counters,
-    ) -> Result<bool, UdpError> {
+    ) -> Result<PushOutcome, UdpError> {
         let socket = self.open(id)?;
         if socket.removed {
             return Err(UdpError::AddressRemoved);
@@ -377,11 +379,11 @@ impl UdpSockets {
             },
         };
         let (at, ends) = ((id.0.index, interface), (src, to.ip()));
-        let taken = self.to_send.push(at, ends, header, payload, pool);
-        if !taken {
+        let outcome = self.to_send.push(at, ends, header, payload, pool);
+        if outcome != PushOutcome::Queued {
             counters.mib.udp_sndbuf_errors += 1;
         }
-        Ok(taken)
+        Ok(outcome)
     }
 
     /// Removes and returns a datagram; see

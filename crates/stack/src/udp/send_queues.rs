@@ -31,6 +31,17 @@ pub(super) struct SendQueues {
     most_bytes: u32,
 }
 
+/// The outcome of queueing a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PushOutcome {
+    /// The datagram is in the queue.
+    Queued,
+    /// The queue has no room now.
+    QueueFull,
+    /// The queue has room, but packet memory is short.
+    NoMemory,
+}
+
 /// A packet, with the state of its socket.
 pub(super) struct Polled {
     pub(super) built: BuiltPacket,
@@ -110,8 +121,7 @@ impl SendQueues {
         })
     }
 
-    /// Queues a datagram of `socket` that leaves by `interface`; returns false if there is no room
-    /// now.
+    /// Queues a datagram of `socket` that leaves by `interface`.
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub(super) fn push(
         &mut self,
@@ -120,15 +130,20 @@ impl SendQueues {
         header: DatagramHeader,
         payload: &[u8],
         pool: &mut Pool,
-    ) -> bool {
+    ) -> PushOutcome {
         let place = self.base(interface) + socket;
         let queue = &mut self.queues[place as usize];
         let was_empty = queue.is_empty();
-        let taken = queue.push(ends, None, header, payload, pool);
-        if taken && was_empty {
+        if !queue.push(ends, None, header, payload, pool) {
+            return match queue.allows(payload.len() as u64) {
+                true => PushOutcome::NoMemory,
+                false => PushOutcome::QueueFull,
+            };
+        }
+        if was_empty {
             self.waiting.join(interface.0.into(), place);
         }
-        taken
+        PushOutcome::Queued
     }
 
     /// Writes the next packet of `interface` to the start of `packet`, which is at least as long as

@@ -56,14 +56,15 @@ impl Host {
     }
 
     fn send(&mut self, id: UdpId, to: &str, payload: &[u8]) -> Result<bool, UdpError> {
-        self.udp.send(
+        let outcome = self.udp.send(
             id,
             (None, to.parse().unwrap()),
             payload,
             &self.routes,
             &mut self.pool,
             &mut self.counters,
-        )
+        )?;
+        Ok(outcome == PushOutcome::Queued)
     }
 
     fn receive(&mut self, id: UdpId) -> Option<(Vec<u8>, SocketAddr)> {

@@ -12,6 +12,14 @@ fn pool(blocks: u32) -> Pool {
     })
 }
 
+/// Removes and returns the connection that has waited longest.
+fn take(waiters: &mut MemoryWaiters) -> Option<u32> {
+    match waiters.take()? {
+        Waiter::Tcp(index) => Some(index),
+        Waiter::Udp(_) => panic!("there are no UDP sockets"),
+    }
+}
+
 /// Offers memory to at most `most` connections, all of which still wait after the offer. Returns
 /// these connections.
 fn ask(waiters: &mut MemoryWaiters, pool: &Pool, most: u32) -> Vec<u32> {
@@ -19,7 +27,7 @@ fn ask(waiters: &mut MemoryWaiters, pool: &Pool, most: u32) -> Vec<u32> {
         return Vec::new();
     }
     let count = waiters.count_to_ask(pool, Instant::ZERO).min(most);
-    let asked: Vec<u32> = (0..count).filter_map(|_| waiters.take()).collect();
+    let asked: Vec<u32> = (0..count).filter_map(|_| take(waiters)).collect();
     for index in &asked {
         waiters.file(*index, true, pool);
     }
@@ -32,7 +40,7 @@ fn the_same_room_is_offered_to_each_connection_once() {
     let mut pool = pool(8);
     let mut hog = Stream::new(Holder::Send);
     hog.append(&mut pool, &[0; 800]);
-    let mut waiters = MemoryWaiters::new(8);
+    let mut waiters = MemoryWaiters::new(8, 0);
     for index in [5, 2, 7] {
         waiters.file(index, true, &pool);
     }
@@ -54,7 +62,7 @@ fn a_connection_that_no_longer_waits_gets_no_offer() {
     let mut pool = pool(4);
     let mut hog = Stream::new(Holder::Send);
     hog.append(&mut pool, &[0; 400]);
-    let mut waiters = MemoryWaiters::new(4);
+    let mut waiters = MemoryWaiters::new(4, 0);
     waiters.file(0, true, &pool);
     waiters.file(1, true, &pool);
     waiters.file(0, false, &pool);
@@ -66,7 +74,7 @@ fn a_connection_that_no_longer_waits_gets_no_offer() {
 fn a_connection_refused_with_less_room_is_offered_more() {
     let mut pool = pool(8);
     let mut hog = Stream::new(Holder::Send);
-    let mut waiters = MemoryWaiters::new(4);
+    let mut waiters = MemoryWaiters::new(4, 0);
     // Connection 0 was refused although some memory is free; that memory is not offered again.
     waiters.file(0, true, &pool);
     assert!(ask(&mut waiters, &pool, 8).is_empty());
@@ -83,7 +91,7 @@ fn a_freed_block_pays_for_some_offers_and_the_others_follow_in_time() {
     let mut pool = pool(8);
     let mut hog = Stream::new(Holder::Send);
     hog.append(&mut pool, &[0; 800]);
-    let mut waiters = MemoryWaiters::new(CONNECTIONS);
+    let mut waiters = MemoryWaiters::new(CONNECTIONS, 0);
     for index in 0..CONNECTIONS {
         waiters.file(index, true, &pool);
     }
@@ -98,7 +106,7 @@ fn a_freed_block_pays_for_some_offers_and_the_others_follow_in_time() {
         assert_eq!(at, last + PERIOD);
         last = at;
         for _ in 0..waiters.count_to_ask(&pool, at) {
-            let index = waiters.take().expect("all wait");
+            let index = take(&mut waiters).expect("all wait");
             assert_eq!(index, asked, "in the order of the refusals");
             waiters.file(index, true, &pool);
             asked += 1;
@@ -107,4 +115,25 @@ fn a_freed_block_pays_for_some_offers_and_the_others_follow_in_time() {
     }
     assert_eq!(asked, CONNECTIONS, "each is asked once");
     hog.release(&mut pool);
+}
+
+#[cfg(feature = "udp")]
+#[test]
+fn connections_and_udp_sockets_wait_in_one_queue() {
+    let mut pool = pool(8);
+    let mut hog = Stream::new(Holder::Send);
+    hog.append(&mut pool, &[0; 800]);
+    let mut waiters = MemoryWaiters::new(4, 2);
+    waiters.file_udp(0, true, &pool);
+    waiters.file(0, true, &pool);
+    waiters.file_udp(1, true, &pool);
+    waiters.file_udp(0, true, &pool);
+    assert!(waiters.has_udp(0) && waiters.has_udp(1));
+    hog.release(&mut pool);
+    assert_eq!(waiters.count_to_ask(&pool, Instant::ZERO), 3);
+    assert_eq!(waiters.take(), Some(Waiter::Udp(0)));
+    assert_eq!(waiters.take(), Some(Waiter::Tcp(0)));
+    assert!(!waiters.has_udp(0));
+    waiters.file_udp(1, false, &pool);
+    assert_eq!(waiters.take(), None);
 }
