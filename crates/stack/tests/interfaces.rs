@@ -601,7 +601,7 @@ fn datagrams_of_one_socket_wait_only_for_the_device_of_their_interface() {
     let unsent = stack.udp_info(socket).unwrap().unsent;
     assert_eq!(unsent.datagrams, waiting + 1);
     assert_eq!(unsent.most_datagrams, 2 * waiting);
-    assert!(!stack.udp_ready(socket).unwrap().writable, "to one link");
+    assert!(stack.udp_ready(socket).unwrap().writable, "one was queued");
     world.settle();
     assert_eq!(world.packets(1, Protocol::Udp).len(), 1);
     // The socket stays until its last datagram has left.
@@ -617,6 +617,36 @@ fn datagrams_of_one_socket_wait_only_for_the_device_of_their_interface() {
     assert!(sent > 0, "some were dropped while ARP asked");
     assert!(world.host.stack.udp_bind(any).is_ok());
     assert_eq!(world.host.stack.pool().free_blocks(), 256);
+}
+
+/// A program that waits until the socket is writable sends to the link that has room, and does not
+/// repeat a datagram that is refused.
+#[test]
+fn a_sender_waits_only_for_the_device_of_its_own_datagram() {
+    let mut world = World::with(&[("udp.sockets", "1")], false);
+    let any = SocketAddr::from(([0, 0, 0, 0], 5_000));
+    let socket = world.host.stack.udp_bind(any).unwrap();
+    world.host.ports[0].is_full = true;
+    let to = |link: usize| SocketAddr::from((PEER[link], 5_001));
+    let is_writable = |world: &World| world.host.stack.udp_ready(socket).unwrap().writable;
+    for link in [0, 1] {
+        while world.host.stack.udp_send(socket, to(link), b"?").unwrap() {}
+        assert!(!is_writable(&world), "the last datagram was refused");
+    }
+    while world.host.stack.next_event().is_some() {}
+    world.settle();
+    assert_eq!(
+        world.host.stack.next_event(),
+        Some(SocketEvent::Udp(socket))
+    );
+    assert!(is_writable(&world), "datagrams left by one link");
+    assert_eq!(world.host.stack.udp_send(socket, to(0), b"?"), Ok(false));
+    assert!(!is_writable(&world), "to the other link");
+    assert_eq!(world.host.stack.udp_send(socket, to(1), b"?"), Ok(true));
+    world.host.ports[0].is_full = false;
+    world.settle();
+    assert!(is_writable(&world));
+    assert_eq!(world.host.stack.udp_send(socket, to(0), b"?"), Ok(true));
 }
 
 #[test]

@@ -83,8 +83,8 @@ impl Stack {
         self.send_datagram(id, (Some(from), to), payload)
     }
 
-    /// Queues a datagram. A socket that is refused packet memory waits for it until its next
-    /// datagram is queued.
+    /// Queues a datagram. A socket that is refused packet memory waits for an offer, even if it
+    /// queues a smaller datagram before: another task may wait with the larger one.
     #[cfg_attr(target_pointer_width = "64", inline)]
     fn send_datagram(
         &mut self,
@@ -96,9 +96,10 @@ impl Stack {
         let outcome = self
             .udp
             .send(id, ends, payload, &self.routes, pool, counters)?;
-        let waits = outcome == PushOutcome::NoMemory;
-        let waiters = &mut self.tcp.memory_waiters;
-        waiters.file_udp(id.index(), waits, pool);
+        if outcome == PushOutcome::NoMemory {
+            let waiters = &mut self.tcp.memory_waiters;
+            waiters.file_udp(id.index(), true, pool);
+        }
         Ok(outcome == PushOutcome::Queued)
     }
 

@@ -120,9 +120,10 @@ pub struct UdpReady {
     /// A datagram can be read; or the socket's address was removed, which a receive reports as an
     /// error once all datagrams are read.
     pub readable: bool,
-    /// The send queues have room for a datagram to any destination, and packet memory has become
-    /// free since the socket was last refused memory, although it may still be short; or the
-    /// socket's address was removed, and the next send reports this as an error.
+    /// A send may succeed: a send queue has room, and something has changed since a datagram was
+    /// refused. After a refusal for a full queue, a datagram of the socket was sent or queued. After
+    /// a refusal for lack of packet memory, memory has become free, although it may still be short.
+    /// Also true if the socket's address was removed; the next send reports this as an error.
     pub writable: bool,
 }
 
@@ -135,6 +136,8 @@ struct UdpSocket {
     closing: bool,
     /// The socket's address was removed from this host. The socket is then in no bucket.
     removed: bool,
+    /// The last datagram was refused because its queue was full, and none has left since.
+    refused: bool,
     /// The datagrams of the socket are echo requests and replies. The socket is in no bucket.
     is_echo: bool,
     /// Last error reported about a datagram of this socket, and its destination.
@@ -238,6 +241,7 @@ impl UdpSockets {
             next: NONE,
             closing: false,
             removed: false,
+            refused: false,
             is_echo: true,
             error: None,
         };
@@ -284,6 +288,7 @@ impl UdpSockets {
             next: self.buckets[bucket],
             closing: false,
             removed: false,
+            refused: false,
             is_echo: false,
             error: None,
         };
@@ -309,7 +314,8 @@ impl UdpSockets {
         let has_error = self.sockets[index].removed;
         Ok(UdpReady {
             readable: has_error || !self.received[index as usize].is_empty(),
-            writable: has_error || (!waits && self.to_send.has_room(index)),
+            writable: has_error
+                || (!waits && !self.sockets[index].refused && self.to_send.has_room(index)),
         })
     }
 
@@ -380,6 +386,7 @@ impl UdpSockets {
         };
         let (at, ends) = ((id.0.index, interface), (src, to.ip()));
         let outcome = self.to_send.push(at, ends, header, payload, pool);
+        self.sockets[id.0.index].refused = outcome == PushOutcome::QueueFull;
         if outcome != PushOutcome::Queued {
             counters.mib.udp_sndbuf_errors += 1;
         }
@@ -549,6 +556,7 @@ impl UdpSockets {
         if !is_last {
             return Some((built, None));
         }
+        self.sockets[index].refused = false;
         match self.sockets[index].is_echo {
             false => counters.mib.udp_out_datagrams += 1,
             true => {

@@ -105,9 +105,9 @@ impl SendQueues {
         self.of(socket).all(SendQueue::is_empty)
     }
 
-    /// Returns true if each queue of `socket` has room for at least the smallest datagram.
+    /// Returns true if a queue of `socket` has room for at least the smallest datagram.
     pub(super) fn has_room(&self, socket: u32) -> bool {
-        self.of(socket).all(SendQueue::has_room)
+        self.of(socket).any(SendQueue::has_room)
     }
 
     /// Returns the length and the bounds of the queues of `socket` together.
