@@ -93,14 +93,14 @@ impl MemoryWaiters {
         self.queue.queue_of(self.connections + index).is_some()
     }
 
-    /// Adds waiter `index`, unless it waits already.
+    /// Adds waiter `index`, unless it waits already. A waiter that is refused again may take less
+    /// than the room of its first refusal, so each refusal lowers `room_seen`.
     fn add(&mut self, index: u32, pool: &Pool) {
         if self.queue.is_empty(WAITING) {
             (self.room_seen, self.to_ask, self.allowed) = (u32::MAX, 0, 0);
         }
-        if self.queue.join(WAITING, index) {
-            self.room_seen = self.room_seen.min(room(pool));
-        }
+        self.queue.join(WAITING, index);
+        self.room_seen = self.room_seen.min(room(pool));
     }
 
     /// Returns true if memory should be offered now.

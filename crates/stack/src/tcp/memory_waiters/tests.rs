@@ -85,6 +85,20 @@ fn a_connection_refused_with_less_room_is_offered_more() {
     hog.release(&mut pool);
 }
 
+/// The connection was refused first because it wanted much, then because no block was free.
+#[test]
+fn a_connection_refused_again_with_less_room_is_offered_less() {
+    let mut pool = pool(8);
+    let mut hog = Stream::new(Holder::Send);
+    let mut waiters = MemoryWaiters::new(4, 0);
+    waiters.file(0, true, &pool);
+    hog.append(&mut pool, &[0; 800]);
+    waiters.file(0, true, &pool);
+    hog.advance(&mut pool, 100);
+    assert_eq!(ask(&mut waiters, &pool, 8), [0]);
+    hog.release(&mut pool);
+}
+
 #[test]
 fn a_freed_block_pays_for_some_offers_and_the_others_follow_in_time() {
     const CONNECTIONS: u32 = 10_000;
