@@ -665,6 +665,40 @@ fn temporary_addresses_change_each_day_and_are_preferred() {
     assert!(host.global().is_empty());
 }
 
+/// A router may announce its prefix as deprecated for a while, and preferred again.
+#[test]
+fn a_preferred_lifetime_that_dips_causes_no_further_temporary_address() {
+    let mut host = Lonely::new(&[("ip.temporary_addresses", "true")], None);
+    host.pass(Duration::from_secs(3));
+    let advertise = |host: &mut Lonely, preferred_s| {
+        host.advertise(&Advertisement {
+            options: &[prefix(PREFIX, 0xc0, 864_000, preferred_s)],
+            ..Advertisement::default()
+        });
+        host.pass(Duration::from_secs(3));
+    };
+    let temporary = |host: &Lonely| -> Vec<_> {
+        let own = host.stack.addresses().filter(|own| own.is_temporary);
+        own.map(|own| (own.address, own.is_deprecated)).collect()
+    };
+    advertise(&mut host, 43_200);
+    let [(first, false)] = temporary(&host)[..] else {
+        panic!("{:?}", temporary(&host))
+    };
+    for _ in 0..20 {
+        advertise(&mut host, 0);
+        assert_eq!(temporary(&host), [(first, true)]);
+        advertise(&mut host, 43_200);
+        assert_eq!(temporary(&host), [(first, false)]);
+    }
+    for _ in 0..40 {
+        advertise(&mut host, 0);
+        advertise(&mut host, 43_200);
+        host.pass(Duration::from_secs(6 * 3_600));
+        assert!(temporary(&host).len() <= 4, "{:?}", temporary(&host));
+    }
+}
+
 #[test]
 fn a_duplicate_temporary_address_is_replaced_and_a_removed_one_comes_again() {
     let mut host = Lonely::new(&[("ip.temporary_addresses", "true")], None);

@@ -17,9 +17,12 @@ use super::{
 };
 use crate::ip::addresses::Addresses;
 
-/// Largest number of temporary addresses. With three prefixes, each has room for the present address
-/// and for those that are deprecated.
+/// Largest number of temporary addresses. With four prefixes, each has room for [`MOST_EACH`].
 pub(super) const MOST: usize = 16;
+/// Largest number of temporary addresses of one prefix: the present one and those that are
+/// deprecated. An address lives for [`VALID`], and has a successor after 60 % of [`PREFERRED`] or
+/// later.
+const MOST_EACH: usize = 4;
 /// Largest number of identifiers that are tried for one address, after duplicates. RFC 8981 §3.8
 /// (TEMP_IDGEN_RETRIES).
 const MOST_TRIES: u32 = 3;
@@ -62,9 +65,11 @@ impl Entry {
         }
     }
 
-    /// Returns the time at which the next address of the prefix is formed.
-    fn succession(&self, lease: Option<&Lease>) -> Instant {
-        self.ends(lease).0 - ADVANCE
+    /// Returns the time at which the next address of the prefix is formed. The bound of the entry
+    /// alone decides: if a router shortens the preferred lifetime for a while, the address is
+    /// deprecated for this time, and has no successor.
+    fn succession(&self) -> Instant {
+        self.preferred_until - ADVANCE
     }
 }
 
@@ -102,15 +107,17 @@ impl Temporaries {
             return;
         }
         for (prefix, lease) in prefixes.leases() {
-            let entries = &mut self.entries;
-            let mut of_prefix = entries.iter_mut().filter(|entry| entry.prefix == prefix);
+            let is_of_prefix = |entry: &&mut Entry| entry.prefix == prefix;
+            let count = self.entries.iter_mut().filter(is_of_prefix).count();
+            let mut of_prefix = self.entries.iter_mut().filter(is_of_prefix);
             let present = of_prefix.find(|entry| !entry.is_succeeded);
             let is_due = present.is_none_or(|entry| {
-                entry.is_succeeded = entry.succession(Some(lease)) <= now;
+                entry.is_succeeded = entry.succession() <= now;
                 entry.is_succeeded
             });
             let is_lasting = lease.preferred_until > now + ADVANCE;
-            if !is_due || !is_lasting || lease.ip.is_none() || self.entries.len() == MOST {
+            let is_full = count >= MOST_EACH || self.entries.len() == MOST;
+            if !is_due || !is_lasting || lease.ip.is_none() || is_full {
                 continue;
             }
             let ip = random_address(prefix, rng);
@@ -191,7 +198,7 @@ impl Temporaries {
                 .ip
                 .is_some_and(|ip| addresses.is_formed_and_preferred(ip.into()));
             let deprecation = is_preferred.then_some(preferred_until);
-            let succession = (!entry.is_succeeded).then(|| entry.succession(lease));
+            let succession = (!entry.is_succeeded).then(|| entry.succession());
             [Some(valid_until), deprecation, succession]
                 .into_iter()
                 .flatten()
