@@ -8,6 +8,9 @@
 //! for a neighbour that ARP has not resolved.
 
 mod burst;
+#[cfg(feature = "loopback")]
+mod single;
+mod source;
 mod write_segment;
 
 use core::net::IpAddr;
@@ -27,79 +30,10 @@ use crate::{
     stack::Stack,
     tcp::{FourTuple, HostContext, TcpLayer, answer_queues::Answer, transmit_queue::TransmitQueue},
 };
+#[cfg(feature = "loopback")]
+pub(crate) use source::LastSource;
+use source::{DueSources, OutputSource};
 use write_segment::{complete, shifted, write_ip, write_segment};
-
-/// The sources of output, in the order in which they are polled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OutputSource {
-    Neighbours,
-    Errors,
-    Echo,
-    Resets,
-    SynAcks,
-    WaitAcks,
-    Connections,
-    Udp,
-}
-
-impl OutputSource {
-    const ALL: [Self; 8] = [
-        Self::Neighbours,
-        Self::Errors,
-        Self::Echo,
-        Self::Resets,
-        Self::SynAcks,
-        Self::WaitAcks,
-        Self::Connections,
-        Self::Udp,
-    ];
-
-    /// Returns the source's bit in [`DueSources`].
-    const fn bit(self) -> u8 {
-        1 << self as u8
-    }
-
-    /// Returns the kind of sender for which the neighbour cache looks up the next hop of this
-    /// source's packets. For packets that answer a frame, the kind does not matter. An ACK in
-    /// TIME-WAIT counts as an ACK of a connection, because it is the connection's last segment.
-    const fn asker(self) -> Asker {
-        match self {
-            Self::WaitAcks | Self::Connections => Asker::Connection,
-            Self::Neighbours
-            | Self::Errors
-            | Self::Echo
-            | Self::Resets
-            | Self::SynAcks
-            | Self::Udp => Asker::Datagram,
-        }
-    }
-}
-
-/// A set of sources.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct DueSources(u8);
-
-impl DueSources {
-    /// Returns this set, with `source` added if `is_due`.
-    const fn with(self, source: OutputSource, is_due: bool) -> Self {
-        match is_due {
-            true => Self(self.0 | source.bit()),
-            false => self,
-        }
-    }
-
-    /// Returns true if `source` is in the set and no other is.
-    const fn is_only(self, source: OutputSource) -> bool {
-        self.0 == source.bit()
-    }
-
-    /// Removes and returns the source that is polled first.
-    fn take(&mut self) -> Option<OutputSource> {
-        let source = OutputSource::ALL.get(self.0.trailing_zeros() as usize)?;
-        self.0 &= !source.bit();
-        Some(*source)
-    }
-}
 
 /// The outcome of polling a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,19 +80,9 @@ impl Stack {
 
     /// Sends the frames of the interface of `device` that are due.
     #[cfg_attr(target_pointer_width = "32", inline(never))]
-    pub(crate) fn send_by(
-        &mut self,
-        device: &mut impl Device,
-        now: Instant,
-        budget: usize,
-    ) -> usize {
+    fn send_by(&mut self, device: &mut impl Device, now: Instant, budget: usize) -> usize {
         let interface = device.interface();
-        self.interfaces[interface.index()].device_full = false;
-        self.take_completed(interface, device, now);
-        let (tcp, host) = self.tcp_and_host(now);
-        tcp.trace_pool(u32::MAX, &host);
-        self.share_memory(now, budget);
-        self.wake_resolved(interface);
+        self.begin_output(device, now, budget);
         let (mut sent, mut steps) = (0, 0);
         let mut due = self.due_sources(interface, now);
         loop {
@@ -191,6 +115,19 @@ impl Stack {
                 false => self.due_sources(interface, now),
             };
         }
+    }
+
+    /// Does what precedes the frames of a transmission: completed frames leave the backlogs, freed
+    /// memory is offered to at most `budget` waiters, and resolved connections are requeued.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    fn begin_output(&mut self, device: &mut impl Device, now: Instant, budget: usize) {
+        let interface = device.interface();
+        self.interfaces[interface.index()].device_full = false;
+        self.take_completed(interface, device, now);
+        let (tcp, host) = self.tcp_and_host(now);
+        tcp.trace_pool(u32::MAX, &host);
+        self.share_memory(now, budget);
+        self.wake_resolved(interface);
     }
 
     /// Returns the sources that may have something to send by `interface`.

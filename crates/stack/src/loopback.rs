@@ -8,6 +8,7 @@ use alloc::{boxed::Box, vec};
 
 use crate::{
     device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta},
+    egress::LastSource,
     interface_id::InterfaceId,
 };
 
@@ -18,6 +19,8 @@ pub(crate) struct Loopback {
     packet: Box<[u8]>,
     /// Length of the packet that was sent and not received yet; 0 if there is none.
     len: usize,
+    /// The source of output that was polled last.
+    pub(crate) last_source: LastSource,
 }
 
 impl Loopback {
@@ -27,6 +30,7 @@ impl Loopback {
             interface,
             packet: vec![0; mtu].into(),
             len: 0,
+            last_source: LastSource::default(),
         }
     }
 

@@ -122,6 +122,36 @@ fn a_datagram_longer_than_a_packet_reaches_a_socket_of_this_host() {
     assert_eq!(host.port.sent.len(), 0, "nothing leaves the host");
 }
 
+/// A connection that always has something to send must not stop other protocols.
+#[test]
+fn a_datagram_does_not_wait_until_connections_pause() {
+    let mut host = Host::new(true);
+    let listener = host
+        .stack
+        .tcp_listen(at("127.0.0.1:80"), ListenOptions::default())
+        .unwrap();
+    let client = host.connect(at("127.0.0.1:80")).unwrap();
+    host.settle();
+    let (server, _) = host.stack.tcp_accept(listener, NOW).unwrap().unwrap();
+    let receiver = host.stack.udp_bind(at("127.0.0.1:9")).unwrap();
+    let sender = host.stack.udp_bind(at("0.0.0.0:0")).unwrap();
+    let sent = host.stack.udp_send(sender, at("127.0.0.1:9"), b"waits");
+    assert_eq!(sent, Ok(true));
+    let mut turns = 0;
+    while host
+        .stack
+        .udp_receive(receiver, &mut [0; 9])
+        .unwrap()
+        .is_none()
+    {
+        host.stack.tcp_write(client, &[7; 20_000], NOW).unwrap();
+        host.stack.loop_back(NOW, 1);
+        host.stack.tcp_read(server, &mut [0; 20_000], NOW).unwrap();
+        turns += 1;
+        assert!(turns < 10, "the connection does not pause");
+    }
+}
+
 #[test]
 fn a_host_without_loopback_does_not_reach_itself() {
     let mut host = Host::new(false);

@@ -73,7 +73,9 @@ impl Stack {
             if !self.has_output(device.interface()) {
                 break;
             }
-            self.send_by(&mut device, now, 1);
+            let mut last = device.last_source;
+            self.send_single(&mut device, &mut last, now);
+            device.last_source = last;
             if let Some(Received { frame, meta }) = device.receive() {
                 self.receive(frame, meta, now);
             }
