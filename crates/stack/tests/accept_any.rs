@@ -293,8 +293,13 @@ fn connections_from_any_address_can_be_opened() {
 
 /// An echo request from A to a far host, with identifier 0 and sequence number 9.
 fn echo_request() -> Vec<u8> {
+    echo_request_as(Protocol::Icmp)
+}
+
+/// An echo request of ICMP in a packet that names `protocol`.
+fn echo_request_as(protocol: Protocol) -> Vec<u8> {
     let mut packet = vec![0; Ipv4Header::LEN + 8];
-    Ipv4Header::new(A, FAR, Protocol::Icmp, 8 + 4).write(&mut packet);
+    Ipv4Header::new(A, FAR, protocol, 8 + 4).write(&mut packet);
     let message = Icmpv4Message::EchoRequest { ident: 0, seq: 9 };
     message.write(&mut packet[Ipv4Header::LEN..], Checksum::of(b"data"));
     packet.extend(b"data");
@@ -350,6 +355,19 @@ fn an_echo_socket_receives_requests_in_place_of_the_stack() {
     pair.b.stack.udp_close(socket).unwrap();
     assert_eq!(answers(&mut pair).len(), 1, "the stack answers again");
     pair.verify();
+}
+
+/// IPv4 does not carry ICMPv6.
+#[test]
+fn an_echo_socket_receives_requests_of_its_own_protocol_only() {
+    let mut pair = pair();
+    let socket = pair.b.stack.udp_bind_echo(ANY).unwrap();
+    let (now, stack) = (pair.now, &mut pair.b.stack);
+    for (protocol, is_received) in [(Protocol::Icmpv6, false), (Protocol::Icmp, true)] {
+        stack.receive(&echo_request_as(protocol), RxMeta::default(), now);
+        let received = stack.udp_receive(socket, &mut [0; 9]).unwrap();
+        assert_eq!(received.is_some(), is_received, "{protocol:?}");
+    }
 }
 
 #[cfg(feature = "icmp-errors")]

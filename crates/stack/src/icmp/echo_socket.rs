@@ -9,7 +9,7 @@ use core::net::SocketAddr;
 use fullpipe_pool::Pool;
 #[cfg(feature = "ipv6")]
 use fullpipe_wire::Icmpv6Message;
-use fullpipe_wire::{ChecksumPolicy, Icmpv4Message};
+use fullpipe_wire::{ChecksumPolicy, Icmpv4Message, Protocol};
 
 use crate::{
     counters::{Counters, Discard},
@@ -44,10 +44,12 @@ pub(crate) fn pass_on(
 }
 
 /// Returns identifier, sequence number and data of an echo request; `None` for another or a
-/// malformed message.
+/// malformed message, and for a message of ICMPv6 in a packet of IPv4. `IpReceiver` discards ICMP in
+/// a packet of IPv6.
 fn request<'a>(packet: &Packet<'a>) -> Option<(u16, u16, &'a [u8])> {
     let verify = ChecksumPolicy::Verify;
     match packet.header {
+        IpHeader::V4(_) if packet.protocol() != Protocol::Icmp => None,
         IpHeader::V4(_) => match Icmpv4Message::parse(packet.payload, verify).ok()? {
             (Icmpv4Message::EchoRequest { ident, seq }, data) => Some((ident, seq, data)),
             _ => None,
