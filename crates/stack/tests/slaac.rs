@@ -713,6 +713,10 @@ fn a_duplicate_temporary_address_is_replaced_and_a_removed_one_comes_again() {
     let tentative = host.tentative();
     assert_eq!(tentative.len(), 2);
     let temporary = tentative[1];
+    let first = host.stack.interface_ids().next().unwrap();
+    let kinds = host.stack.tentative_addresses_on(first);
+    let kinds: Vec<_> = kinds.map(|own| own.is_temporary).collect();
+    assert_eq!(kinds, [false, true]);
     host.claim(temporary);
     host.pass(Duration::from_secs(3));
     let own = |host: &Lonely| -> Vec<IpAddr> {

@@ -44,7 +44,9 @@ fn addresses(stack: &Stack) -> String {
             address(own.address, own.prefix_len, (state, own.is_temporary))
         });
         let tentative = stack.tentative_addresses_on(id);
-        let tentative = tentative.map(|own| address(own.address, own.prefix_len, ("tentative", false)));
+        let tentative = tentative.map(|own| {
+            address(own.address, own.prefix_len, ("tentative", own.is_temporary))
+        });
         format!(
             "{{\"interface\":{},\"mac\":{},\"mtu\":{},\"loopback\":{is_loopback},\"addresses\":{}}}",
             id.index(),

@@ -8,10 +8,13 @@ use core::net::{IpAddr, Ipv6Addr};
 
 use fullpipe_pool::Instant;
 
-use super::Stack;
+use super::{HostAddress, Stack};
 use crate::{
     interface_id::InterfaceId,
-    ip::{AddressError, Autoconfiguration, DefaultRouter, Subnet, Surroundings},
+    ip::{
+        AddressError, Autoconfiguration, DefaultRouter, Subnet, Surroundings,
+        addresses::tentative::Origin,
+    },
     link::ReceivedMessage,
 };
 
@@ -45,9 +48,18 @@ impl Stack {
     ///
     /// # Panics
     /// Panics if this stack has no such interface.
-    pub fn tentative_addresses_on(&self, interface: InterfaceId) -> impl Iterator<Item = Subnet> {
+    pub fn tentative_addresses_on(
+        &self,
+        interface: InterfaceId,
+    ) -> impl Iterator<Item = HostAddress> {
         let tentative = self.routes.addresses(interface).tentative().iter();
-        tentative.map(|own| own.subnet)
+        tentative.map(move |own| HostAddress {
+            address: own.subnet.address,
+            prefix_len: own.subnet.prefix_len,
+            interface,
+            is_deprecated: false,
+            is_temporary: own.origin == Origin::Temporary,
+        })
     }
 
     /// Returns the last IPv6 address that another host was found to have, of the first interface
