@@ -369,7 +369,7 @@ impl Routes {
     }
 
     /// Returns true if `src` is an address of this host, and `interface` receives from others.
-    #[cold]
+    #[inline(never)] // not cold: a host with several interfaces calls it for each packet
     fn is_own(&self, interface: InterfaceId, src: IpAddr) -> bool {
         let is_of_link = match src {
             IpAddr::V4(ip) => ip.is_link_local(),
@@ -403,7 +403,7 @@ impl Routes {
     }
 
     /// Returns the interface with the best route to `dst`, the oldest of equals.
-    #[cold]
+    #[inline(never)] // not cold: a host with several interfaces calls it for each datagram
     fn choose_interface(&self, dst: IpAddr) -> InterfaceId {
         let loopback = self.loopback();
         if let Some(loopback) = loopback.filter(|_| self.is_local(dst)) {
