@@ -333,10 +333,7 @@ impl Connection {
             | TcpState::FinWait1
             | TcpState::FinWait2
             | TcpState::CloseWait => {
-                // Do not count a byte that was sent as a window probe and not accepted, because the
-                // peer discards a reset whose sequence number is beyond its window.
-                let edge = self.send.snd_una + self.send.snd_wnd;
-                let seq = self.send.snd_nxt.earliest(edge);
+                let seq = self.send.empty_segment_seq();
                 self.pending.reset = Some((seq, Some(self.receive.rcv_nxt)));
             }
             TcpState::SynSent

@@ -88,6 +88,19 @@ fn a_host_that_probes_a_closed_window_acknowledges_what_it_receives() {
     assert_eq!((info.segments_retransmitted, info.timeouts), (0, 0));
 }
 
+/// A reset that the peer accepts at once has exactly the sequence number that it expects. RFC 5961 §3.
+#[test]
+fn the_reset_of_a_host_that_probes_a_closed_window_lies_at_its_edge() {
+    let mut pair = camped(TcpConfig::default());
+    pair.run_for(Duration::from_secs(30));
+    let info = pair.at(CLIENT, |connection, env| connection.info(env));
+    assert!(info.zero_window_probes > 0);
+    pair.at(CLIENT, |connection, env| connection.abort(env));
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!(pair.states(), [TcpState::Closed; 2]);
+    assert_eq!(pair.ends[SERVER].counters.challenge_ack, 0);
+}
+
 #[test]
 fn the_right_edge_never_retreats() {
     for (buffer, scale) in [(3_000, 0), (60_000, 0), (200_000, 2)] {
