@@ -308,7 +308,10 @@ impl Stack {
             OutputSource::Errors => of
                 .errors
                 .poll_packet(&mut of.sender, pool, packet, counters),
-            OutputSource::Echo => of.echo.poll_packet(&mut of.sender, pool, packet, counters),
+            OutputSource::Echo => {
+                of.sender.expire_path_mtus(now);
+                of.echo.poll_packet(&mut of.sender, pool, packet, counters)
+            }
             OutputSource::Resets => self.write_reset(interface, packet),
             OutputSource::SynAcks => self.write_syn_ack(interface, packet, now),
             OutputSource::WaitAcks => self.write_wait_ack(interface, packet, now),

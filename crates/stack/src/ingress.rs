@@ -9,11 +9,12 @@ mod icmpv6;
 
 pub use batch::ReceiveBatch;
 
+#[cfg(all(feature = "ipv6", feature = "path-mtu"))]
+use core::net::IpAddr;
+
 use fullpipe_pool::{Instant, Pool};
 use fullpipe_wire::{Protocol, TcpHeader, UnreachableCode};
 
-#[cfg(feature = "path-mtu")]
-use crate::icmp::PathError;
 use crate::{
     counters::Counters,
     device::RxMeta,
@@ -28,6 +29,8 @@ use crate::{
 };
 #[cfg(feature = "ipv6")]
 use crate::{counters::Discard, device::Medium};
+#[cfg(all(feature = "ipv6", feature = "path-mtu"))]
+use crate::{icmp::PathError, ip::v6::path_mtu::Evidence};
 
 impl Stack {
     /// Processes one received frame, which need not be well-formed: malformed and
@@ -175,27 +178,34 @@ impl Stack {
                 let (tcp, mut host) = self.tcp_and_host(now);
                 tcp.on_icmp(event, headers as u16, &mut host);
             }
-            Protocol::Udp | Protocol::Icmp | Protocol::Icmpv6 | Protocol::Other(_) => {
+            // The packet is an echo reply that was too big.
+            Protocol::Icmpv6 => {
+                #[cfg(all(feature = "ipv6", feature = "path-mtu"))]
+                self.note_path_mtu(event, Evidence::EchoReply, now);
+            }
+            Protocol::Udp | Protocol::Icmp | Protocol::Other(_) => {
                 if let Some(id) = self.udp.on_icmp(event, &mut self.counters) {
                     self.events.udp(id.index());
-                    #[cfg(feature = "path-mtu")]
-                    self.note_path_mtu(event, now);
+                    #[cfg(all(feature = "ipv6", feature = "path-mtu"))]
+                    self.note_path_mtu(event, Evidence::Datagram, now);
                 }
             }
         }
     }
 }
 
-#[cfg(feature = "path-mtu")]
+#[cfg(all(feature = "ipv6", feature = "path-mtu"))]
 impl Stack {
-    /// Notes the path MTU that a router reported about a datagram of a socket. Further datagrams to
-    /// the same host leave in packets of at most this length.
-    fn note_path_mtu(&mut self, event: &icmp::IcmpEvent, now: Instant) {
-        if let PathError::FragmentationNeeded { mtu, .. } = event.error {
-            let (local, remote) = (event.local.ip(), event.remote.ip());
+    /// Notes the path MTU that a router reported about a datagram of a socket or an echo reply.
+    /// Further ones to the same host leave in packets of at most this length. Routers fragment IPv4
+    /// packets, so only paths of IPv6 are noted.
+    fn note_path_mtu(&mut self, event: &icmp::IcmpEvent, evidence: Evidence, now: Instant) {
+        let (local, remote) = (event.local.ip(), event.remote.ip());
+        if let (PathError::FragmentationNeeded { mtu, .. }, IpAddr::V6(dst)) = (event.error, remote)
+        {
             let interface = self.routes.interface_between(local, remote);
             let sender = &mut self.interfaces[interface.index()].sender;
-            sender.learn_path_mtu(remote, mtu, now);
+            sender.learn_path_mtu(dst, mtu, evidence, now);
         }
     }
 }

@@ -663,10 +663,18 @@ fn packets_have_the_label_of_their_flow() {
 /// A packet-too-big message to A about a datagram from its port 4000 to port 7 of B.
 #[cfg(all(feature = "path-mtu", feature = "icmp-errors"))]
 fn too_big_datagram(mtu: u32, port: u16) -> Vec<u8> {
-    let mut quoted = vec![0; Ipv6Header::LEN + 8];
-    Ipv6Header::new(A6, B6, Protocol::Udp, 1_400).write(&mut quoted);
-    quoted[40..42].copy_from_slice(&port.to_be_bytes());
-    quoted[42..44].copy_from_slice(&7_u16.to_be_bytes());
+    let mut payload = [0; 8];
+    payload[..2].copy_from_slice(&port.to_be_bytes());
+    payload[2..4].copy_from_slice(&7_u16.to_be_bytes());
+    too_big_packet(mtu, Protocol::Udp, &payload)
+}
+
+/// A packet-too-big message to A about a packet to B that begins with `payload`.
+#[cfg(all(feature = "path-mtu", feature = "icmp-errors"))]
+fn too_big_packet(mtu: u32, protocol: Protocol, payload: &[u8]) -> Vec<u8> {
+    let mut quoted = vec![0; Ipv6Header::LEN];
+    Ipv6Header::new(A6, B6, protocol, 1_400).write(&mut quoted);
+    quoted.extend(payload);
     let router = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 9);
     let mut bytes = vec![0; Icmpv6Message::LEN];
     Icmpv6Message::PacketTooBig { mtu }.write(&mut bytes, (router, A6), Checksum::of(&quoted));
@@ -717,4 +725,36 @@ fn datagrams_leave_in_packets_that_the_path_carries() {
         (1, 1_448),
         "larger packets are tried again"
     );
+}
+
+/// RFC 8201 §4: the path of echo replies is no other than that of datagrams. Their MTU is forgotten
+/// after ten minutes, although no datagram is sent.
+#[cfg(all(feature = "path-mtu", feature = "icmp-errors"))]
+#[test]
+fn echo_replies_leave_in_packets_that_the_path_carries() {
+    let mut pair = pair_of(&config(), ethernet());
+    let longest = |pair: &mut Pair| {
+        let mut bytes = vec![0; Icmpv6Message::LEN];
+        let message = Icmpv6Message::EchoRequest { ident: 1, seq: 2 };
+        message.write(&mut bytes, (B6, A6), Checksum::of(&[1; 1_400]));
+        bytes.extend([1; 1_400]);
+        let header = Ipv6Header::new(B6, A6, Protocol::Icmpv6, bytes.len());
+        let mut request = frame(&header, &bytes);
+        request[..12].copy_from_slice(&[MAC_A.0, MAC_B.0].concat());
+        pair.a.stack.receive(&request, RxMeta::default(), pair.now);
+        let sent = sent_by_a(pair);
+        let lens = sent.iter().map(|(_, payload)| 40 + payload.len());
+        (sent.len(), lens.max().unwrap_or(0))
+    };
+    assert_eq!(longest(&mut pair), (1, 1_448));
+    let request = too_big_packet(1_300, Protocol::Icmpv6, &[128, 0, 0, 0, 0, 1, 0, 2]);
+    pair.a.stack.receive(&request, RxMeta::default(), pair.now);
+    assert_eq!(longest(&mut pair), (1, 1_448), "A sent no request");
+    let reply = too_big_packet(1_300, Protocol::Icmpv6, &[129, 0, 0, 0, 0, 1, 0, 2]);
+    pair.a.stack.receive(&reply, RxMeta::default(), pair.now);
+    let (count, len) = longest(&mut pair);
+    assert_eq!(count, 2);
+    assert!((1_280..=1_300).contains(&len), "{len}");
+    pair.pass(Duration::from_secs(601));
+    assert_eq!(longest(&mut pair), (1, 1_448));
 }

@@ -57,7 +57,8 @@ fn event(
 ) -> Result<IcmpEvent, Discard> {
     match protocol {
         Protocol::Tcp | Protocol::Udp => {}
-        // No socket waits for errors about other protocols, such as ICMP echo replies.
+        // No socket waits for errors about other protocols. Too big IPv6 echo replies are handled
+        // before.
         Protocol::Icmp | Protocol::Icmpv6 | Protocol::Other(_) => {
             return Err(Discard::IcmpUnwanted);
         }
@@ -77,7 +78,7 @@ fn event(
 
 /// Parses the quotation in an ICMPv6 error message, with the checks of [`parse`]. A reported path
 /// MTU from 1280 up to `path_mtu_min` counts as `path_mtu_min`; a report of less than 1280 is
-/// ignored.
+/// ignored. An echo reply that is too big causes an event, because its path MTU concerns the next.
 ///
 /// # Errors
 /// Returns the errors of [`parse`].
@@ -95,8 +96,24 @@ pub(crate) fn parse_v6(
     }
     let (protocol, at) = HeaderChain::of_quoted(quoted).map_err(|_| Discard::IcmpQuoteMalformed)?;
     let ends = (header.src.into(), header.dst.into());
-    event(error, protocol, ends, &quoted[at..])
+    let rest = &quoted[at..];
+    let is_too_big = matches!(error, PathError::FragmentationNeeded { .. });
+    let is_echo_reply = protocol == Protocol::Icmpv6 && rest.first() == Some(&ECHO_REPLY_V6);
+    if cfg!(feature = "path-mtu") && is_too_big && is_echo_reply {
+        return Ok(IcmpEvent {
+            error,
+            protocol,
+            local: SocketAddr::new(ends.0, 0),
+            remote: SocketAddr::new(ends.1, 0),
+            seq: 0,
+        });
+    }
+    event(error, protocol, ends, rest)
 }
+
+/// Type of an ICMPv6 echo reply. RFC 4443 §4.2.
+#[cfg(feature = "ipv6")]
+const ECHO_REPLY_V6: u8 = 129;
 
 #[cfg(feature = "ipv6")]
 fn path_error_v6(message: Icmpv6Message, path_mtu_min: u16) -> Option<PathError> {

@@ -8,6 +8,8 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use fullpipe_pool::{Count, Instant, Rng};
 use fullpipe_wire::{Ipv4Header, MacAddress};
 
+#[cfg(all(feature = "ipv6", feature = "path-mtu"))]
+use super::v6::path_mtu::Evidence;
 use super::{
     outgoing::Outgoing,
     v4::{
@@ -128,16 +130,19 @@ impl IpSender {
         self.mtu_to(dst)
     }
 
-    /// Notes that a link on the path to `dst` carries packets of at most `mtu` bytes. Routers
-    /// fragment IPv4 packets, so only paths of IPv6 are noted.
-    #[cfg(feature = "path-mtu")]
-    pub(crate) fn learn_path_mtu(&mut self, dst: IpAddr, mtu: u16, now: Instant) {
-        #[cfg(feature = "ipv6")]
-        if let IpAddr::V6(ip) = dst {
-            self.path_mtus.learn(ip, mtu, now);
+    /// Notes that a link on the path to `dst` carries packets of at most `mtu` bytes, as the
+    /// `evidence` shows. An MTU that this host's own link does not exceed is of no use.
+    #[cfg(all(feature = "ipv6", feature = "path-mtu"))]
+    pub(crate) fn learn_path_mtu(
+        &mut self,
+        dst: Ipv6Addr,
+        mtu: u16,
+        evidence: Evidence,
+        now: Instant,
+    ) {
+        if usize::from(mtu) < self.mtu_to(dst.into()) {
+            self.path_mtus.learn(dst, mtu, evidence, now);
         }
-        #[cfg(not(feature = "ipv6"))]
-        let _ = (dst, mtu, now);
     }
 
     /// Forgets the path MTUs whose time is over.

@@ -242,3 +242,19 @@ fn a_removed_default_route_leads_nowhere() {
     assert!(routes.remove(&default));
     assert_eq!(routes.lookup(far), None);
 }
+
+/// Otherwise reports of the link's own MTU would remove those that matter.
+#[cfg(all(feature = "ipv6", feature = "path-mtu"))]
+#[test]
+fn a_path_mtu_as_large_as_that_of_the_link_is_not_noted() {
+    use core::net::Ipv6Addr;
+    let device = Capabilities::plain(Medium::Ip, 1_500);
+    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(2), false);
+    let dst = |number| Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, number);
+    let datagram = v6::path_mtu::Evidence::Datagram;
+    sender.learn_path_mtu(dst(0), 1_400, datagram, Instant::ZERO);
+    for number in 1..100 {
+        sender.learn_path_mtu(dst(number), 1_500, datagram, Instant::ZERO);
+    }
+    assert_eq!(sender.max_datagram(dst(0).into()), 1_360);
+}

@@ -4,7 +4,8 @@
 //! Routers never fragment IPv6 packets, so a datagram above the path's MTU must leave in fragments
 //! that fit. No entry is below 1,280 bytes, so a forged report costs a few fragments. An entry ends
 //! after ten minutes (RFC 8201 §4), and the table has a fixed size: a new entry takes the place of
-//! the one that ends first.
+//! the one that ends first. A report about an echo reply is easier to forge, because it need not
+//! name the port of a socket. It therefore never removes what a report about a datagram added.
 
 use alloc::vec::Vec;
 use core::net::Ipv6Addr;
@@ -18,7 +19,16 @@ const LIFETIME: Duration = Duration::from_secs(600);
 struct PathEntry {
     dst: Ipv6Addr,
     mtu: u16,
+    evidence: Evidence,
     until: Instant,
+}
+
+/// The kind of packet that a router reported as too big.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Evidence {
+    EchoReply,
+    /// A datagram from the port of a socket.
+    Datagram,
 }
 
 /// The path MTUs that are below the device's MTU.
@@ -44,24 +54,28 @@ impl PathMtus {
 
     /// Notes that a link on the path to `dst` carries packets of at most `mtu` bytes. A larger MTU
     /// than the known one is ignored, because a report can only lower the MTU (RFC 8201 §4).
-    pub(crate) fn learn(&mut self, dst: Ipv6Addr, mtu: u16, now: Instant) {
+    pub(crate) fn learn(&mut self, dst: Ipv6Addr, mtu: u16, evidence: Evidence, now: Instant) {
         self.expire(now);
         let until = now + LIFETIME;
-        let mtu = self.get(dst).map_or(mtu, |known| known.min(mtu));
-        let entry = PathEntry { dst, mtu, until };
-        let known = self.entries.iter().position(|known| known.dst == dst);
-        let ends_first = || {
-            let entries = self.entries.iter().enumerate();
-            entries.min_by_key(|(_, known)| known.until).map(|of| of.0)
+        let entry = PathEntry {
+            dst,
+            mtu,
+            evidence,
+            until,
         };
-        let place = match self.entries.len() < self.most {
-            true => known,
-            false => known.or_else(ends_first),
-        };
-        match place {
-            Some(place) => self.entries[place] = entry,
-            None if self.most > 0 => self.entries.push(entry),
-            None => {}
+        let mut known = self.entries.iter_mut();
+        if let Some(known) = known.find(|known| known.dst == dst) {
+            known.mtu = known.mtu.min(mtu);
+            known.evidence = known.evidence.max(evidence);
+            known.until = until;
+        } else if self.entries.len() < self.most {
+            self.entries.push(entry);
+        } else {
+            let entries = self.entries.iter_mut();
+            let weakest = entries.min_by_key(|known| (known.evidence, known.until));
+            if let Some(weakest) = weakest.filter(|known| known.evidence <= evidence) {
+                *weakest = entry;
+            }
         }
     }
 
