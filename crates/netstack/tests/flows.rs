@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use fullpipe::{InterfaceId, Refusal, Subnet};
+use fullpipe::{Config, InterfaceId, Refusal, Subnet};
 use fullpipe_host::{Runtime, TcpStream, UdpSocket};
 use fullpipe_netstack::{
     FlowLimits, NetstackBuilder, PipeDevice, RelayClock, RelaySide, TcpFlows, UdpFlows, relay,
@@ -361,4 +361,46 @@ fn echo_request() -> Vec<u8> {
         packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
     }
     packet
+}
+
+/// The queue of the socket is empty, so nothing but memory that becomes free can wake the sender.
+#[tokio::test(flavor = "current_thread")]
+async fn a_send_that_lacks_packet_memory_continues_when_memory_is_free() {
+    let (device, pipe) = PipeDevice::with_pipe(1500).expect("sockets");
+    let mut config = Config::default();
+    for (knob, value) in [("pool.blocks", "64"), ("pool.block_size", "2048")] {
+        config.set(knob, value).expect("a knob");
+    }
+    let client = Runtime::builder("10.9.0.1/24".parse().expect("an address"))
+        .gateway("10.9.0.2".parse().expect("an address"))
+        .config(config)
+        .start(device)
+        .expect("a client");
+    let local = SocketAddr::from(([10, 9, 0, 1], 0));
+    let (mut full, mut sender) = (Vec::new(), None);
+    // Nobody reads the pipe: the datagrams stay in packet memory.
+    while sender.is_none() {
+        let socket = UdpSocket::bind(&client, local).expect("a socket");
+        socket.set_write_timeout(Some(Duration::from_millis(20)));
+        let mut queued = 0;
+        while socket.send_to(&[1; 1_400], far(7)).is_ok() {
+            queued += 1;
+        }
+        match queued {
+            0 => sender = Some(socket),
+            _ => full.push(socket),
+        }
+    }
+    let sender = sender.expect("the loop ended");
+    sender.set_write_timeout(Some(PATIENCE));
+    let waiting = thread::spawn(move || sender.send_to(&[2; 1_400], far(7)));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!waiting.is_finished(), "memory is short");
+    let mut packet = [0; 1_500];
+    while packet[1_499 - 100] != 2 {
+        let received = tokio::time::timeout(PATIENCE, pipe.recv(&mut packet)).await;
+        received.expect("in time").expect("a packet");
+    }
+    let sent = waiting.join().expect("the thread does not panic");
+    assert_eq!(sent.expect("the datagram is queued"), 1_400);
 }
