@@ -176,7 +176,7 @@ fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
     }
     let formula = format!(
         "The first retransmission timeout is {} s, and each timeout is twice the previous one. {} \
-         retransmissions without an ACK take {times} times the first timeout",
+         retransmissions have stayed unanswered after {times} times the first timeout",
         three_digits(silence.rto.as_secs_f64()),
         tcp.retries1,
         times = timeouts_in_vain(tcp),

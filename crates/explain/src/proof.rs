@@ -27,6 +27,19 @@ const WORTH_TELLING: f64 = 0.1;
 /// Largest number of limits of the account that are listed; also the largest number of changes
 /// without gain that are listed.
 const MOST_TOLD: usize = 3;
+/// Fields of a link that bound what it carries.
+const CAPACITY: [&str; 2] = ["rate", "radio"];
+/// A link that is busy for at least this share of the time is full.
+const FULL: f64 = 0.98;
+/// Limits that fill up behind a full link.
+const BEHIND_A_FULL_LINK: [Limit; 4] = [
+    Limit::SendBuffer,
+    Limit::ReceiveWindow,
+    Limit::Memory,
+    Limit::Device,
+];
+/// A wait is explained by a full link only if it took at least this share of the time.
+const MAINLY: f64 = 0.5;
 /// Gains from this ratio on are printed as a ratio, smaller gains in percent.
 const MANY: f64 = 10.0;
 
@@ -56,6 +69,7 @@ pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Foun
     told.extend(marks(setup, played));
     if played.measured.link_busy_share >= BUSY {
         told.push(busy(setup, played));
+        told.extend(only_waits(played, search, found));
     }
     let runs = found.best.iter().chain(&found.rival).chain(&found.fault);
     told.extend(runs.map(|gain| tried(setup, played, search, gain)));
@@ -122,6 +136,21 @@ pub fn of_shared_link(setup: &Setup, played: &Played, shared: &SharedLink) -> Ve
     let told = account(setup, played).into_iter();
     let told = told.chain(losses(setup, played, None));
     told.chain([busy, alone]).collect()
+}
+
+/// Says that a full link explains the longest wait of the account, if that wait was for memory, a
+/// window or a queue. A search names a link only if no run with more of them gained anything.
+fn only_waits(played: &Played, search: &Search<'_>, found: &Found) -> Option<String> {
+    let lever = &search.levers[found.place()?];
+    let is_busiest = matches!(lever.place, Place::Link(number, _) if number == played.busiest);
+    let is_full = played.measured.link_busy_share >= FULL;
+    let is_capacity = is_busiest && is_full && CAPACITY.contains(&lever.field);
+    let is_alone = found.rival.is_none() && found.fault.is_none();
+    let shares = Shares::of(played.sender.times());
+    let (longest, share) = *shares.largest_first().first()?;
+    let is_filled = BEHIND_A_FULL_LINK.contains(&longest) && share >= MAINLY;
+    (is_capacity && is_alone && is_filled)
+        .then(|| "The sender waited only because this link carries no more.".to_string())
 }
 
 /// Lists the limits for which the sender waited longest, at most [`MOST_TOLD`].
