@@ -17,7 +17,11 @@ use std::{
     time::{Duration, Instant as Moment},
 };
 
-use fullpipe::{Config, Instant, Interface, InterfaceId, MacAddress, Stack, device::Capabilities};
+use fullpipe::{
+    Config, Instant, Interface, InterfaceId, MacAddress, Stack,
+    congestion::{CongestionControl, RegisterError},
+    device::Capabilities,
+};
 
 pub use error::StartError;
 
@@ -40,12 +44,16 @@ pub struct RuntimeBuilder {
     mac: Option<MacAddress>,
     secret: Option<[u8; 16]>,
     config: Config,
+    congestion: Option<Registration>,
     capture: Option<Box<dyn Write + Send>>,
     dns_servers: Vec<IpAddr>,
     is_inspectable: bool,
     /// Further interfaces: address, gateway and device.
     further: Vec<FurtherInterface>,
 }
+
+/// Registers a congestion control with the stack and makes it the default.
+type Registration = Box<dyn FnOnce(&mut Stack) -> Result<(), RegisterError> + Send>;
 
 type FurtherInterface = (Prefix, Option<IpAddr>, Box<dyn HostDevice>);
 
@@ -70,6 +78,7 @@ impl RuntimeBuilder {
             mac: None,
             secret: None,
             config: Config::default(),
+            congestion: None,
             capture: None,
             dns_servers: Vec::new(),
             is_inspectable: false,
@@ -114,6 +123,23 @@ impl RuntimeBuilder {
     /// Sets the knobs; [`Config::default`] by default.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
+        self
+    }
+
+    /// Sets the congestion control of connections that choose none: an algorithm of this program,
+    /// which is called `name` ([`Stack::register_congestion`]). By default the knob
+    /// `tcp.congestion` applies.
+    pub fn congestion<A: CongestionControl + Send + 'static>(
+        mut self,
+        name: impl Into<String>,
+        make: impl FnMut() -> A + Send + 'static,
+    ) -> Self {
+        let name = name.into();
+        self.congestion = Some(Box::new(move |stack| {
+            let choice = stack.register_congestion(&name, make)?;
+            stack.set_default_congestion(choice);
+            Ok(())
+        }));
         self
     }
 
@@ -194,6 +220,9 @@ impl RuntimeBuilder {
                 (started.0, Some(started.1))
             }
         };
+        if let Some(register) = self.congestion {
+            register(&mut stack).map_err(StartError::Congestion)?;
+        }
         device.begin(&interface).map_err(StartError::Device)?;
         let mut devices = vec![(InterfaceId::FIRST, device)];
         for (prefix, gateway, device) in self.further {

@@ -26,10 +26,6 @@ impl CongestionControl for FewSegments {
         WINDOW * self.mss
     }
 
-    fn ssthresh(&self) -> u32 {
-        self.cwnd()
-    }
-
     fn controls_recovery(&self) -> bool {
         true
     }
@@ -40,13 +36,7 @@ impl CongestionControl for FewSegments {
 
     fn on_loss(&mut self, _event: &CongestionEvent) {}
 
-    fn on_recovery_exit(&mut self) {}
-
-    fn on_ecn(&mut self, _event: &CongestionEvent) {}
-
     fn on_timeout(&mut self, _event: &CongestionEvent, _first: bool) {}
-
-    fn on_undo(&mut self) {}
 
     fn on_idle(&mut self, _restart_window: u32) {}
 }

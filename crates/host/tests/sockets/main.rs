@@ -2,6 +2,7 @@
 //!
 //! Rule: no privilege is needed, and no assertion is about time.
 
+mod congestion;
 mod full;
 mod hosts;
 mod inspection;

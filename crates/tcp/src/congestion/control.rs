@@ -134,7 +134,11 @@ pub trait CongestionControl {
 
     /// Returns the slow-start threshold in bytes; `u32::MAX` until a congestion
     /// event sets it.
-    fn ssthresh(&self) -> u32;
+    ///
+    /// The default, the window, suits an algorithm without slow start.
+    fn ssthresh(&self) -> u32 {
+        self.cwnd()
+    }
 
     /// Returns the pacing rate of this algorithm.
     ///
@@ -182,17 +186,20 @@ pub trait CongestionControl {
     /// has arrived.
     fn on_recovery_exit(&mut self) {}
 
-    /// Responds to a congestion mark. Called once for each window of data. RFC 3168
-    /// §6.1.2.
-    fn on_ecn(&mut self, event: &CongestionEvent);
+    /// Responds to a congestion mark. Called once for each window of data. By default the response
+    /// is that to a loss (RFC 3168 §6.1.2).
+    fn on_ecn(&mut self, event: &CongestionEvent) {
+        self.on_loss(event);
+    }
 
     /// Responds to a retransmission timeout; `first` is false for the second and
     /// later timeouts of the same data. One segment leaves next.
     fn on_timeout(&mut self, event: &CongestionEvent, first: bool);
 
     /// Restores the state from before the last `on_loss` or `on_timeout`, because that
-    /// response was spurious. Does nothing if another event has changed the state since.
-    fn on_undo(&mut self);
+    /// response was spurious. Does nothing if another event has changed the state since. By default
+    /// the response stays.
+    fn on_undo(&mut self) {}
 
     /// Lowers the window after an idle time of one retransmission timeout, because the size of the
     /// window is no longer validated. `restart_window` is the restart window of RFC 5681 §4.1.

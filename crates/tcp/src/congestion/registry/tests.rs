@@ -35,6 +35,40 @@ impl CongestionControl for CountsStarts {
     fn on_idle(&mut self, _restart_window: u32) {}
 }
 
+/// An algorithm with the smallest number of methods. A loss takes a segment from its window.
+struct Smallest(u32);
+
+impl CongestionControl for Smallest {
+    fn start(&mut self, _start: &CongestionStart) {}
+
+    fn cwnd(&self) -> u32 {
+        self.0
+    }
+
+    fn on_ack(&mut self, _sample: &AckSample) {}
+
+    fn on_loss(&mut self, event: &CongestionEvent) {
+        self.0 -= event.mss;
+    }
+
+    fn on_timeout(&mut self, _event: &CongestionEvent, _first: bool) {}
+    fn on_idle(&mut self, _restart_window: u32) {}
+}
+
+#[test]
+fn by_default_a_mark_is_a_loss_and_there_is_no_slow_start_and_no_undo() {
+    let mut smallest = Smallest(10 * MSS);
+    let event = CongestionEvent {
+        mss: MSS,
+        ..CongestionEvent::default()
+    };
+    smallest.on_ecn(&event);
+    smallest.on_undo();
+    assert_eq!(smallest.cwnd(), 9 * MSS);
+    assert_eq!(smallest.ssthresh(), 9 * MSS);
+    assert_eq!(smallest.limit(), crate::Limit::CwndAfterLoss);
+}
+
 fn start() -> CongestionStart {
     start_of(&TcpConfig::default(), MSS, 1)
 }
