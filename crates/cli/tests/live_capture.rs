@@ -20,7 +20,7 @@ const BYTES: usize = 3_000_000;
 
 /// Waits until a process in this namespace has a packet socket for all protocols (protocol 3).
 fn wait_for_packet_socket() {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(300);
     let list = || fs::read_to_string("/proc/thread-self/net/packet").expect("a list");
     while !list().contains(" 0003 ") {
         assert!(Instant::now() < deadline, "the capture has not begun");

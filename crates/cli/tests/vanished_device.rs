@@ -39,7 +39,7 @@ fn set_down_and_up_and_delete() {
     thread::sleep(Duration::from_millis(1_500));
     ip("link set fpgone up");
     let server = SocketAddr::from(([10, 77, 0, 2], 5001));
-    let served = TcpStream::connect_timeout(&server, Duration::from_secs(30));
+    let served = TcpStream::connect_timeout(&server, Duration::from_secs(120));
     served.expect("the server goes on");
     set_down_and_delete();
 }

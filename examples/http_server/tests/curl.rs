@@ -19,7 +19,7 @@ impl Drop for Server {
 /// Returns the output of curl, which retries until the server listens.
 fn curl(arguments: &[&str]) -> String {
     let output = Command::new("curl")
-        .args(["--silent", "--show-error", "--fail", "--max-time", "60"])
+        .args(["--silent", "--show-error", "--fail", "--max-time", "300"])
         .args(["--retry", "40", "--retry-delay", "1", "--retry-connrefused"])
         .args(["--retry-all-errors"])
         .args(arguments)

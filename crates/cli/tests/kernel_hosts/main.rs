@@ -18,6 +18,10 @@ use fullpipe_host::Namespace;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+/// Longest wait for a state that must come. An orphaned socket of another program may take a minute
+/// to end.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 /// A file with an experiment, deleted after the test.
 struct File(PathBuf);
 
@@ -160,10 +164,10 @@ fn hosts_and_devices_are_gone_after_a_run_that_was_interrupted_or_killed() {
         // Check that the devices are gone, although the handles in `hosts` keep the namespaces
         // alive.
         for host in &hosts {
-            let ended = within(Duration::from_secs(60), || devices(host) == 0);
+            let ended = within(PATIENCE, || devices(host) == 0);
             assert!(ended, "{signal:?}: a device is left");
         }
-        let ended = within(Duration::from_secs(60), || orphans() <= orphans_before);
+        let ended = within(PATIENCE, || orphans() <= orphans_before);
         assert!(ended, "{signal:?}: a socket holds its namespace");
     }
 }
@@ -180,7 +184,7 @@ fn orphans() -> u64 {
 fn hosts_of(child: &mut Child) -> Vec<Namespace> {
     let folder = format!("/proc/{}/fd", child.id());
     let mut hosts = Vec::new();
-    let found = within(Duration::from_secs(60), || {
+    let found = within(PATIENCE, || {
         hosts.clear();
         let entries = fs::read_dir(&folder).unwrap().flatten();
         for path in entries.map(|entry| entry.path()) {

@@ -114,7 +114,7 @@ async fn writers_that_compete_for_packet_memory_all_finish() {
         }));
     }
     for client in clients {
-        let echoed = timeout(Duration::from_secs(60), client).await;
+        let echoed = timeout(Duration::from_secs(600), client).await;
         let echoed = echoed.expect("it is not forgotten").expect("no panic");
         assert!(echoed.expect("it is open") == pattern(30_000));
     }

@@ -70,7 +70,7 @@ fn megabytes_are_echoed_byte_for_byte() {
     });
     drop(listener);
     assert!(
-        server.finish(Duration::from_secs(60)),
+        server.finish(Duration::from_secs(300)),
         "every connection ends"
     );
 }

@@ -146,7 +146,7 @@ fn the_kernel_connects_and_pings_through_each_device() {
                 let host = IpAddr::from(own);
                 for len in [56, 3_000] {
                     let output = std::process::Command::new("ping")
-                        .args(["-c", "2", "-i", "0.2", "-W", "5", "-s"])
+                        .args(["-c", "2", "-i", "0.2", "-W", "60", "-s"])
                         .args([len.to_string(), host.to_string()])
                         .output()
                         .expect("ping is installed");
@@ -167,7 +167,7 @@ fn a_removed_address_ends_the_connections_of_its_interface_only() {
             let runtime = start();
             let (mut kept, mut kernel) = connect(&runtime, None, KERNEL[0]);
             let (mut ended, _other) = connect(&runtime, None, KERNEL[1]);
-            ended.set_read_timeout(Some(Duration::from_secs(20)));
+            ended.set_read_timeout(Some(Duration::from_secs(120)));
             let removed = runtime.with_stack(|stack, now| stack.remove_address(OWN[1].into(), now));
             removed.expect("it was there");
             let error = ended.read(&mut [0; 8]).expect_err("the address is gone");

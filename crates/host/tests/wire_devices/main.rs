@@ -304,7 +304,7 @@ fn the_xdp_program_is_detached_on_every_way_out() {
     in_network_namespace(DETACHED, || {
         if std::env::var_os("FULLPIPE_TO_BE_KILLED").is_some() {
             let _runtime = start(&options("xdp:fpwire0"), 1);
-            thread::sleep(Duration::from_secs(100));
+            thread::sleep(Duration::from_secs(1_000));
             return;
         }
         cable();

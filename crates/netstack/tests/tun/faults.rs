@@ -160,7 +160,7 @@ fn a_client_that_is_stopped_for_a_while_gets_the_whole_file() {
                 fs::write("/proc/sys/net/ipv4/tcp_rmem", "4096 131072 1048576").expect("root may");
                 let url = format!("http://{}/", server(87));
                 let mut curl = Command::new("curl");
-                curl.args(["-sS", "--http0.9", "--max-time", "100", "-o", "/dev/null"]);
+                curl.args(["-sS", "--http0.9", "--max-time", "500", "-o", "/dev/null"]);
                 curl.args(["-w", "%{size_download}", "--limit-rate", "8M", &url]);
                 let mut curl = Running::start(curl.stdout(Stdio::piped()));
                 let bytes = || ground.table.totals().down.bytes;

@@ -55,7 +55,7 @@ fn said(output: &Output) -> String {
 
 fn curl(arguments: &[&str]) -> Output {
     let output = Command::new("curl")
-        .args(["-sS", "--max-time", "100"])
+        .args(["-sS", "--max-time", "500"])
         .args(arguments)
         .output();
     output.expect("curl is installed")
@@ -199,7 +199,7 @@ fn rsync_copies_a_large_file_in_both_directions() {
 
 fn rsync(from: &str, to: &str) {
     let output = Command::new("rsync")
-        .args(["--stats", "--whole-file", "--timeout=60", from, to])
+        .args(["--stats", "--whole-file", "--timeout=300", from, to])
         .output()
         .expect("rsync is installed");
     println!("{}", said(&output));

@@ -128,7 +128,7 @@ impl Device {
         let mut monitor = UnixStream::connect(&self.monitor).expect("QEMU has a monitor");
         writeln!(monitor, "{command}").expect("QEMU reads it");
         // QEMU prints a prompt at the start, and another prompt after the command.
-        let timeout = Some(std::time::Duration::from_secs(60));
+        let timeout = Some(std::time::Duration::from_secs(300));
         monitor.set_read_timeout(timeout).expect("not zero");
         let mut answer = Vec::new();
         while String::from_utf8_lossy(&answer).matches("(qemu) ").count() < 2 {

@@ -312,7 +312,7 @@ fn datagrams_flow_backwards_from_and_to_stock_iperf() {
         let (summary, text) = ours::client(&options);
         drop(server);
         assert_eq!(summary.streams[0].span.loss.lost, 0, "{text}");
-        assert!(summary.streams[0].span.loss.total > 100, "{text}");
+        assert!(summary.streams[0].span.loss.total > 10, "{text}");
         ours::assert_clean("stock server", &summary, &text);
     });
 }

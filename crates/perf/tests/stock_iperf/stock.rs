@@ -13,7 +13,7 @@ use std::{
 };
 
 /// Longest run of a stock client, and longest time to wait for a server's rows.
-const LIMIT: Duration = Duration::from_secs(80);
+const LIMIT: Duration = Duration::from_secs(240);
 /// Time between two checks of a condition.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 

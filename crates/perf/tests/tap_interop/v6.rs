@@ -38,7 +38,7 @@ fn start(device: &str, offload: bool) -> Runtime {
 pub(super) fn ping(host: &str, len: u32) {
     let len = len.to_string();
     let output = Command::new("ping")
-        .args(["-6", "-c", "3", "-i", "0.2", "-W", "5", "-s", &len, host])
+        .args(["-6", "-c", "3", "-i", "0.2", "-W", "60", "-s", &len, host])
         .output()
         .expect("ping is installed");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
