@@ -4,15 +4,20 @@
 //! file therefore never contains progress. The progress line is cleared before anything else is
 //! printed and when the run ends, even by Ctrl-C.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
+    fmt::Write,
     io::IsTerminal,
     process,
     sync::{Mutex, MutexGuard},
     thread,
+    time::Duration,
 };
 
 use fullpipe_perf::Stop;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::{
     failure::{Failure, note},
@@ -48,8 +53,12 @@ impl Progress {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(STEPS as u64), target);
-        let template = "{msg} {bar:16} {percent:>3} %  {elapsed}, ETA {eta}";
-        let style = ProgressStyle::with_template(template).expect("the template is right");
+        let style = ProgressStyle::with_template("{msg} {bar:16} {percent:>3} %  {times}")
+            .expect("the template is right")
+            .with_key("times", |state: &ProgressState, out: &mut dyn Write| {
+                // A text in memory accepts every write.
+                let _ = out.write_str(&times(state.elapsed(), state.fraction()));
+            });
         bar.set_style(style);
         bar.set_message(name.to_string());
         let rows = rows.into_iter().map(|name| RowState { name, share: 0.0 });
@@ -106,6 +115,23 @@ impl Progress {
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
+}
+
+/// Returns the text about the time since the start of a run that has done `share` of its work, from
+/// 0 to 1, and about the time until its end.
+fn times(elapsed: Duration, share: f32) -> String {
+    let end = match remaining(elapsed, share) {
+        Some(remaining) => format!("{:#}", HumanDuration(remaining)),
+        None => "unknown".to_string(),
+    };
+    format!("{:#}, ETA {end}", HumanDuration(elapsed))
+}
+
+/// Returns the time until the end of a run that has done `share` of its work in the time `elapsed`,
+/// if the rest is done at the same rate. Returns `None` if nothing is done yet.
+fn remaining(elapsed: Duration, share: f32) -> Option<Duration> {
+    let share = f64::from(share);
+    (share > 0.0).then(|| elapsed.mul_f64((1.0 - share).max(0.0) / share))
 }
 
 /// Cuts the message to [`NAME_COLUMNS`] columns; the results print the whole name.

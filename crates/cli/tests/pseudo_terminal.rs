@@ -1,14 +1,15 @@
-//! Tests of `lab run` in pseudo-terminals of several widths: lines fit, labels are whole, and colour
-//! is off with `NO_COLOR`.
+//! Tests of `lab run` in pseudo-terminals of several widths: lines fit, labels are whole, colour is
+//! off with `NO_COLOR`, and progress has a line of its own.
 //!
-//! Rule: standard output of the program is the pseudo-terminal, so the program itself finds its
-//! width and decides about colour. No part of the program is linked.
+//! Rule: standard output or standard error of the program is the pseudo-terminal, so the program
+//! itself finds its width and decides about colour. No part of the program is linked.
 
 #![cfg(target_os = "linux")]
 
 use std::{
     fs::File,
     io::Read,
+    os::fd::OwnedFd,
     process::{Command, Stdio},
 };
 
@@ -17,21 +18,31 @@ use rustix::{
     termios::{Winsize, tcsetwinsize},
 };
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 const ESCAPE: char = '\x1b';
 const WIDTHS: [u16; 5] = [60, 80, 100, 140, 200];
 
-fn lab_run(experiment: &str) -> Command {
+/// Returns the command `lab run WHAT`, which may use colour.
+fn lab_run_in_full(what: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fullpipe"));
     command
-        .args(["lab", "run", experiment, "--quick"])
+        .args(["lab", "run", what])
         .env_remove("NO_COLOR")
         .env("TERM", "xterm");
     command
 }
 
-/// Runs `command` in a pseudo-terminal of `width` columns. Returns what it wrote there.
-fn in_terminal(mut command: Command, width: u16) -> String {
+/// Returns the command `lab run WHAT` without verdicts.
+fn lab_run(what: &str) -> Command {
+    let mut command = lab_run_in_full(what);
+    command.arg("--quick");
+    command
+}
+
+/// Opens a pseudo-terminal of `width` columns. Returns the end that this test reads, and the end
+/// that a program writes.
+fn open_terminal(width: u16) -> (File, OwnedFd) {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
     let ours = openpt(flags).unwrap();
     grantpt(&ours).unwrap();
@@ -44,16 +55,28 @@ fn in_terminal(mut command: Command, width: u16) -> String {
     };
     tcsetwinsize(&ours, size).unwrap();
     let its = ioctl_tiocgptpeer(&ours, flags).unwrap();
+    (ours.into(), its)
+}
+
+/// Reads what a program writes to the terminal, until the program ends.
+fn read_terminal(mut ours: File) -> String {
+    let mut bytes = Vec::new();
+    // When the last process closes the terminal, reading fails with EIO.
+    let _ = ours.read_to_end(&mut bytes);
+    String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+}
+
+/// Runs `command` in a pseudo-terminal of `width` columns. Returns what it wrote there.
+fn in_terminal(mut command: Command, width: u16) -> String {
+    let (ours, its) = open_terminal(width);
     let child = command.stdout(its).stderr(Stdio::piped()).spawn().unwrap();
     // `command` keeps the terminal open, and reading ends when no process has it open.
     drop(command);
-    let mut bytes = Vec::new();
-    // When the last process closes the terminal, reading fails with EIO.
-    let _ = File::from(ours).read_to_end(&mut bytes);
+    let text = read_terminal(ours);
     let output = child.wait_with_output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
-    String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+    text
 }
 
 /// Returns `text` without the escape codes that set colours.
@@ -68,11 +91,17 @@ fn plain(text: &str) -> String {
     })
 }
 
-/// Returns the labels of the experiment's rows.
-fn labels(experiment: &str) -> Vec<String> {
-    let output = lab_run(experiment).arg("--json").output().unwrap();
+/// Returns the labels of the rows of one experiment, or of all experiments (`--all`).
+fn labels(what: &str) -> Vec<String> {
+    let output = lab_run(what).arg("--json").output().unwrap();
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let rows = json["rows"].as_array().unwrap().iter();
+    let experiments = match &json {
+        Value::Array(experiments) => experiments.iter().collect(),
+        one => vec![one],
+    };
+    let rows = experiments
+        .iter()
+        .flat_map(|one| one["rows"].as_array().unwrap());
     rows.map(|row| row["label"].as_str().unwrap().to_owned())
         .collect()
 }
@@ -80,7 +109,7 @@ fn labels(experiment: &str) -> Vec<String> {
 /// Checks that no line is longer than `width`, and that no text has one word a line.
 fn assert_fits(name: &str, text: &str, width: u16) {
     for line in text.lines() {
-        let columns = line.chars().count();
+        let columns = line.width();
         assert!(columns <= usize::from(width), "{name}, {width}: {line}");
     }
     // A path or a setting may take a line of its own.
@@ -90,17 +119,27 @@ fn assert_fits(name: &str, text: &str, width: u16) {
     assert_eq!(stacked, None, "{name}, {width}");
 }
 
-/// Checks that each line fits and that each label is whole, in terminals of all widths.
+/// Checks that each line fits and that each label is whole in a terminal of `width` columns.
+fn assert_fits_with_labels(name: &str, text: &str, labels: &[String], width: u16) {
+    assert_fits(name, text, width);
+    for label in labels {
+        let is_whole = text.lines().any(|line| line.contains(label));
+        assert!(is_whole, "{name}, {width}: no {label} in {text}");
+    }
+}
+
+/// Checks the output in terminals of all widths. It is also the output of `--width` in a pipe; for
+/// this the tests of the crate `lab` check that no column is narrower than its longest number.
 fn check_widths(experiment: &str) {
     let labels = labels(experiment);
     assert!(labels.len() > 2, "{experiment}: {labels:?}");
     for width in WIDTHS {
         let text = plain(&in_terminal(lab_run(experiment), width));
-        assert_fits(experiment, &text, width);
-        for label in &labels {
-            let is_whole = text.lines().any(|line| line.contains(label));
-            assert!(is_whole, "{experiment}, {width}: no {label} in {text}");
-        }
+        assert_fits_with_labels(experiment, &text, &labels, width);
+        let asked = width.to_string();
+        let piped = lab_run(experiment).args(["--width", &asked]).output();
+        let piped = String::from_utf8(piped.unwrap().stdout).unwrap();
+        assert_eq!(text, piped, "{experiment}, {width}");
     }
 }
 
@@ -163,4 +202,53 @@ fn a_terminal_has_colour_unless_no_color_is_set_and_a_pipe_has_none() {
     let piped = String::from_utf8(piped.stdout).unwrap();
     assert_eq!(piped, without);
     assert_eq!(plain(&coloured), without);
+}
+
+/// Returns the name, the bar, the percentage and the times of a progress line; `None` for another
+/// line.
+fn progress_line(line: &str) -> Option<[&str; 5]> {
+    let (head, end) = line.split_once(", ETA ")?;
+    let (head, elapsed) = head.rsplit_once(" %  ")?;
+    let (head, percent) = head.rsplit_once(' ')?;
+    let (name, bar) = head.trim_end().rsplit_once(' ')?;
+    Some([name, bar, percent, elapsed, end])
+}
+
+/// Returns true if `text` is a time such as `12s`.
+fn is_time(text: &str) -> bool {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    digits.len() < text.len() && digits.parse::<u64>().is_ok()
+}
+
+#[test]
+fn progress_has_a_name_a_percentage_and_the_time_that_remains() {
+    let (ours, its) = open_terminal(100);
+    let mut command = lab_run("linux-buffers-a");
+    let mut child = command.stdout(Stdio::null()).stderr(its).spawn().unwrap();
+    drop(command);
+    let text = read_terminal(ours);
+    assert!(child.wait().unwrap().success(), "{text}");
+    let text = text.replace("\x1b[2K", "\r").replace("\x1b[1A", "\r");
+    let lines: Vec<_> = text.split(['\r', '\n']).filter_map(progress_line).collect();
+    assert!(!lines.is_empty(), "{text:?}");
+    for line @ [name, bar, percent, elapsed, end] in lines {
+        assert!(name.starts_with("linux-buffers-a"), "{line:?}");
+        assert_eq!(bar.width(), 16, "{line:?}");
+        assert!(percent.parse::<u32>().unwrap() <= 100, "{line:?}");
+        assert!(is_time(elapsed), "{line:?}");
+        assert!(is_time(end) || end == "unknown", "{line:?}");
+    }
+}
+
+#[test]
+#[ignore = "runs every experiment at five widths: some minutes with `--profile tested`"]
+fn every_experiment_fits_terminals_of_all_widths() {
+    let labels = labels("--all");
+    for width in WIDTHS {
+        let text = plain(&in_terminal(lab_run_in_full("--all"), width));
+        assert_fits_with_labels("--all", &text, &labels, width);
+        let longest = text.lines().map(UnicodeWidthStr::width).max();
+        let (lines, rows) = (text.lines().count(), labels.len());
+        println!("{width} columns: {rows} rows, {lines} lines, the longest {longest:?}");
+    }
 }
