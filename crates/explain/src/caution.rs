@@ -31,7 +31,7 @@ pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
             grouped(wanted)
         )],
         "tcp.initial_receive_window" if wanted > RISKY_WINDOW => vec![format!(
-            "Risky: the peer may send {} segments in its first flight, and memory for them is promised to each new connection.",
+            "Risky: the peer may send {} segments in its first flight, and memory for them is reserved for each new connection.",
             grouped(wanted)
         )],
         "pool.blocks" => {

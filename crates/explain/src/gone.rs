@@ -171,15 +171,15 @@ fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
     let least_us = patience(silence.rto, tcp).as_micros();
     let answer = Duration::from_micros(least_us.next_multiple_of(STEP_US));
     if starved(silence).is_empty() && answer < LEAST {
-        let least = "RFC 9293 §3.8.3 (R2) recommends to wait at least 100 s for an ACK";
+        let least = "RFC 9293 §3.8.3 (R2) recommends waiting at least 100 s for an ACK";
         return (LEAST, least.to_string());
     }
     let formula = format!(
-        "The first retransmission timeout is {} s, and each timeout is twice the previous one. {} \
-         retransmissions have stayed unanswered after {times} times the first timeout",
+        "The first retransmission timeout is {} s, and each timeout is twice the previous one. \
+         After {} times the first timeout, {} retransmissions have stayed unanswered",
         three_digits(silence.rto.as_secs_f64()),
+        timeouts_in_vain(tcp),
         tcp.retries1,
-        times = timeouts_in_vain(tcp),
     );
     (answer, formula)
 }

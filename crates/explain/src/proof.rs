@@ -99,8 +99,7 @@ fn less_is_more(
     };
     let [before, after] = [before, &gain.speed.first].map(|run| overflows(setup, run));
     (after < before).then(|| {
-        "Less is more: with a smaller buffer, the sender overflows the short queue of the path less \
-         often."
+        "With a smaller buffer, the sender overflows the short queue of the path less often."
             .to_string()
     })
 }

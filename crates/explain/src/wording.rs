@@ -281,7 +281,7 @@ pub fn waits_for(limit: Limit, is_udp: bool) -> &'static str {
 }
 
 /// Returns the sentence for a transfer that is too long to run with each change. The first flow's
-/// goodput is `part_mbps` in the beginning, the only part that can be run often enough, and
+/// goodput is `part_mbps` at the beginning, the only part that can be run often enough, and
 /// `whole_mbps` in the whole transfer.
 pub fn untold(search: &Search<'_>, part_mbps: f64, whole_mbps: f64) -> String {
     let setup = search.setup;
@@ -292,8 +292,8 @@ pub fn untold(search: &Search<'_>, part_mbps: f64, whole_mbps: f64) -> String {
     let [part, whole] = [part_mbps, whole_mbps].map(|mbps| rate_text(mbps * 1e6));
     format!(
         "{}. No change was tried. The whole transfer takes too long to simulate with every change, \
-         and its beginning is not typical of the whole: {who} has a goodput of {part} in the \
-         beginning and {whole} in all. A change that helps the beginning may therefore not help \
+         and its beginning is not typical of the whole: {who} has a goodput of {part} at the \
+         beginning and {whole} overall. A change that helps the beginning may therefore not help \
          the whole. {}",
         Cause::UNKNOWN.words,
         longer(search)

@@ -62,12 +62,12 @@ pub fn other_setting(plan: &Plan, knob: &str, wanted: &str) -> Option<String> {
     };
     let tell = format!(
         "The present size comes from {option} in the program or from the third value of {sysctl}. \
-         `sysctl net.ipv4.{sysctl}` on `{host}` tells which. If the third value is much larger \
-         than {most}, the program sets {option}"
+         `sysctl net.ipv4.{sysctl}` on `{host}` prints that value. If it is much larger than \
+         {most}, the program sets {option}"
     );
     Some(match is_option {
         true => format!(
-            "{tell}. If the third value is near {most}, raise {sysctl} instead: \
+            "{tell}. If it is near {most}, raise {sysctl} instead: \
              `sysctl -w net.ipv4.{sysctl}=\"{raised}\"`."
         ),
         false => format!("{tell}: in this case, remove {option} from the program instead."),

@@ -30,6 +30,8 @@ const CONSTANT: f64 = 0.95;
 const POLICED: u64 = 10;
 /// Burst sizes of policers, in bytes.
 const BURSTS: [u64; 2] = [20_000, 100_000];
+/// End of the reason for a value that was scaled once, or more than once.
+const SCALED: &str = "; scaled to give the captured goodput";
 /// Congestion controls, the most common first.
 const CONGESTION: [&str; 3] = ["cubic", "bbr", "newreno"];
 
@@ -150,12 +152,7 @@ fn send_buffer(best: &Best<'_>) -> Vec<(String, Plan)> {
         false => bytes.to_string(),
     };
     let mut changed = plan.clone();
-    let why = format!(
-        "{}, corrected by the captured goodput",
-        value
-            .why
-            .trim_end_matches(", corrected by the captured goodput")
-    );
+    let why = format!("{}{SCALED}", value.why.trim_end_matches(SCALED));
     changed.set(&value.set, &to, Basis::Inferred, why);
     if value.is_either {
         changed.mark_either(&value.set);

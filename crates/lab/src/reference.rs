@@ -184,9 +184,13 @@ impl Reference {
         let outcomes = self.outcomes_as_published + self.outcomes_not_as_published;
         if outcomes > 0 {
             text.push_str(&format!(
-                " As published: {} of {}.",
+                " {} of {} {} as published.",
                 self.outcomes_as_published,
                 counted(outcomes, "predicted outcome", "predicted outcomes"),
+                match self.outcomes_as_published {
+                    1 => "is",
+                    _ => "are",
+                },
             ));
         }
         text.push_str(&format!(

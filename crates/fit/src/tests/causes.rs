@@ -117,7 +117,7 @@ fn an_advice_for_a_send_buffer_has_both_settings() {
     let verdict = explained(&fitted(SMALL_BUFFER, "linux", TapPlace::SENDER));
     assert_eq!(verdict.knob.as_deref(), Some("SO_SNDBUF"));
     let notes = verdict.parts.change[0].notes.join(" ");
-    let tell = "`sysctl net.ipv4.tcp_wmem` on `sender` tells";
+    let tell = "`sysctl net.ipv4.tcp_wmem` on `sender` prints that value";
     assert!(notes.contains(tell), "{notes}");
     let (_, raised) = notes
         .split_once("`sysctl -w net.ipv4.tcp_wmem=\"")

@@ -88,7 +88,7 @@ fn the_text_counts_figures_and_names_parameters_with_their_values() {
     let text = report_text(&report(), Layout::plain(500));
     for line in [
         "4 published results: 1 fitted with 1 parameter, 1 implied, 2 predicted. ",
-        " As published: 1 of 1 predicted outcome. 1 setting was chosen by judgement.\n",
+        " 1 of 1 predicted outcome is as published. 1 setting was chosen by judgement.\n",
         "fitted: path.rate = 100mbit (tried: steps of 10mbit). The fit uses seconds of `first`.\n",
         "chosen: near.tcp.send_buffer = 16K. it is usual.\n",
         "implied: Mbit/s of `second`. it follows from the time.\n",
