@@ -2,39 +2,35 @@
 //!
 //! Rule: a question only reads. Questions and answers pass through an abstract Unix socket, whose
 //! name ends with the process and is visible in one network namespace, as the tables of the kernel
-//! are. Every process of the namespace may ask. The socket has a thread of its own, so a slow
-//! asker delays no packet.
+//! are. Every process of the namespace may ask, and every process may use a name, so each side
+//! gives the other a limited time, and the asker checks who answers.
+//!
+//! This file asks; `server` answers.
 
 use std::{
     collections::BTreeSet,
     fmt, fs,
     io::{self, Read, Write},
-    os::{
-        fd::AsRawFd,
-        linux::net::SocketAddrExt,
-        unix::net::{SocketAddr, UnixListener, UnixStream},
-    },
-    sync::Arc,
-    thread::{self, JoinHandle},
-    time::Duration,
+    os::{linux::net::SocketAddrExt, unix::net::SocketAddr},
+    time::{Duration, Instant},
 };
 
-use crate::{driver::Driver, errno::check};
-
 mod answer;
+mod connect;
 mod question;
+mod server;
 
+use connect::Owner;
 pub use question::Question;
+pub(crate) use server::Inspection;
 
 /// Beginning of the names of the sockets; the number of the process and the number of the stack in
 /// this process follow.
 const PREFIX: &str = "fullpipe";
-/// Largest number of stacks of one process that can be asked.
-const MOST_STACKS: u32 = 256;
-/// Longest wait for the other end.
+/// Longest wait for a complete answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Length of the longest answer that is read, in bytes.
-const LONGEST: u64 = 16 << 20;
+const LONGEST: usize = 16 << 20;
 /// Flag of a listening socket in `/proc/net/unix`.
 const LISTENS: u32 = 0x1_0000;
 
@@ -60,23 +56,60 @@ impl RunningStack {
     /// # Errors
     /// Fails if the system does not show its Unix sockets.
     pub fn list() -> io::Result<Vec<Self>> {
-        Ok(listed(&fs::read_to_string("/proc/self/net/unix")?))
+        // A name need not be UTF-8.
+        let sockets = fs::read("/proc/self/net/unix")?;
+        Ok(listed(&String::from_utf8_lossy(&sockets)))
     }
 
-    /// Asks the stack, and returns its answer.
+    /// Asks the stack, and returns its answer, if the process runs as the same user as this
+    /// process or as root. Root may ask the processes of all users.
     ///
     /// # Errors
-    /// Fails if the process has ended or does not answer within two seconds.
+    /// Fails if the process has ended (`ConnectionRefused`), does not give its complete answer
+    /// within two seconds, or is the process of another user (`PermissionDenied`).
     pub fn ask(self, question: Question) -> io::Result<String> {
-        let mut stream = UnixStream::connect_addr(&self.address()?)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        writeln!(stream, "{}", question.word())?;
-        let mut answer = String::new();
-        stream.take(LONGEST).read_to_string(&mut answer)?;
+        self.ask_if(question, |owner| owner.is_trusted_with(self.pid))
+    }
+
+    /// Asks the stack like [`ask`](Self::ask), and accepts the answer of a process of any user, but of
+    /// no process with another number.
+    ///
+    /// # Errors
+    /// Fails like `ask`.
+    pub fn ask_of_any_user(self, question: Question) -> io::Result<String> {
+        self.ask_if(question, |owner| {
+            owner.is_trusted_with(self.pid) || owner.pid == self.pid
+        })
+    }
+
+    fn ask_if(self, question: Question, trust: impl Fn(&Owner) -> bool) -> io::Result<String> {
+        let until = Instant::now() + PATIENCE;
+        let mut stream = connect::connect(&self.address()?, PATIENCE)?;
+        let owner = Owner::of(&stream)?;
+        if !trust(&owner) {
+            let why = format!("user {} (process {}) listens", owner.uid, owner.pid);
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        stream.set_write_timeout(Some(left(until)?))?;
+        // One write, because the other side may close after the first.
+        stream.write_all(format!("{}\n", question.word()).as_bytes())?;
+        let (mut answer, mut piece) = (Vec::new(), [0; 4_096]);
+        loop {
+            stream.set_read_timeout(Some(left(until)?))?;
+            match stream.read(&mut piece) {
+                Ok(0) => break,
+                Ok(count) => answer.extend_from_slice(&piece[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if answer.len() > LONGEST {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+        }
         match answer.is_empty() {
             true => Err(io::ErrorKind::UnexpectedEof.into()),
-            false => Ok(answer),
+            false => String::from_utf8(answer)
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
         }
     }
 
@@ -92,6 +125,14 @@ impl RunningStack {
     }
 }
 
+/// Returns the time that is left until `until`.
+fn left(until: Instant) -> io::Result<Duration> {
+    match until.saturating_duration_since(Instant::now()) {
+        Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
+        left => Ok(left),
+    }
+}
+
 /// Returns the stacks in the text of `/proc/net/unix`.
 fn listed(text: &str) -> Vec<RunningStack> {
     let stacks = text.lines().filter_map(|line| {
@@ -100,73 +141,6 @@ fn listed(text: &str) -> Vec<RunningStack> {
         RunningStack::of_name(name).filter(|_| flags & LISTENS != 0)
     });
     stacks.collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// The socket that answers questions about one stack. Its thread ends when this value is dropped.
-pub(crate) struct Inspection {
-    listener: Arc<UnixListener>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Inspection {
-    /// Begins to answer questions about the stack of `driver`.
-    pub(crate) fn begin(driver: Arc<Driver>) -> io::Result<Self> {
-        let listener = Arc::new(bind()?);
-        let answering = Arc::clone(&listener);
-        let thread = thread::Builder::new()
-            .name("fullpipe-inspect".into())
-            .spawn(move || {
-                while let Ok((stream, _)) = answering.accept() {
-                    // The asker may be gone, or send no question.
-                    let _ = answer(&stream, &driver);
-                }
-            })?;
-        Ok(Self {
-            listener,
-            thread: Some(thread),
-        })
-    }
-}
-
-impl Drop for Inspection {
-    fn drop(&mut self) {
-        // SAFETY: the descriptor is open as long as `listener` exists.
-        let _ = check(unsafe { libc::shutdown(self.listener.as_raw_fd(), libc::SHUT_RDWR) });
-        if let Some(thread) = self.thread.take() {
-            // If the thread panicked, it has printed the message.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Binds the first name of this process that is free.
-fn bind() -> io::Result<UnixListener> {
-    let pid = std::process::id();
-    for number in 0..MOST_STACKS {
-        let address = RunningStack { pid, number }.address()?;
-        match UnixListener::bind_addr(&address) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
-            bound => return bound,
-        }
-    }
-    Err(io::ErrorKind::AddrInUse.into())
-}
-
-/// Reads one question and writes its answer.
-fn answer(stream: &UnixStream, driver: &Driver) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let (mut asked, mut byte, mut reader) = (String::new(), [0], stream);
-    while asked.len() < 16 && reader.read(&mut byte)? == 1 && byte != *b"\n" {
-        asked.push(char::from(byte[0]));
-    }
-    let question = Question::ALL.into_iter().find(|of| of.word() == asked);
-    let Some(question) = question else {
-        return Ok(());
-    };
-    let text = answer::to(question, &driver.lock().stack);
-    let mut writer = stream;
-    writer.write_all(text.as_bytes())
 }
 
 #[cfg(test)]

@@ -64,6 +64,35 @@ pub(crate) fn wait(
     Ok(())
 }
 
+/// Use of a descriptor for which a wait ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ready {
+    ToRead,
+    ToWrite,
+}
+
+/// Waits until `fd` is ready, `notifier` is notified, or `timeout` has passed (`None` is no limit).
+pub(crate) fn wait_for(
+    fd: BorrowedFd<'_>,
+    ready: Ready,
+    notifier: &Notifier,
+    timeout: Option<Duration>,
+) -> io::Result<()> {
+    let events = match ready {
+        Ready::ToRead => libc::POLLIN,
+        Ready::ToWrite => libc::POLLOUT,
+    };
+    let mut fds = [
+        interest(notifier.0.as_fd(), libc::POLLIN),
+        interest(fd, events),
+    ];
+    poll(&mut fds, timeout)?;
+    if fds[0].revents != 0 {
+        notifier.clear();
+    }
+    Ok(())
+}
+
 /// Waits until one of two devices can be read, for at most `timeout`. A device that is `None` is
 /// ignored. A signal ends the wait.
 ///

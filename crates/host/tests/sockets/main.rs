@@ -2,6 +2,8 @@
 //!
 //! Rule: no privilege is needed, and no assertion is about time.
 
+#[path = "../apart/mod.rs"]
+mod apart;
 mod congestion;
 mod full;
 mod hosts;
