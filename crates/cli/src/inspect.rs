@@ -1,15 +1,20 @@
 //! `fullpipe addr`, `fullpipe route` and `fullpipe neigh`: tables of running stacks.
 //!
 //! Rule: the stack of another process gives the answer (`fullpipe_host::RunningStack`); this file
-//! only prints it. A stack that ended between the list and the question is left out.
+//! only prints it, without control characters. A stack that ended between the list and the
+//! question is left out. A stack that gives no answer is left out with a warning.
 
-use std::fmt::Write;
+use std::{fmt::Write, io};
 
 use fullpipe_host::{Question, RunningStack, name_of};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
-use crate::{arguments::StackChoice, failure::Failure, output::print};
+use crate::{
+    arguments::StackChoice,
+    failure::{Failure, note},
+    output::print,
+};
 
 #[cfg(test)]
 mod tests;
@@ -73,27 +78,102 @@ fn run<T: DeserializeOwned>(
     lines: fn(&[T]) -> String,
 ) -> Result<(), Failure> {
     let (mut text, mut objects) = (String::new(), Vec::new());
+    let mut is_answered = false;
     for stack in chosen(choice)? {
-        let Ok(answer) = stack.ask(question) else {
-            continue;
+        let answer = match choice.pid {
+            None => stack.ask(question),
+            Some(_) => stack.ask_of_any_user(question),
+        };
+        let answer = match answer {
+            Ok(answer) => answer,
+            // It ended after the list was made.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
+            Err(error) => {
+                left_out(stack, &reason(&error));
+                continue;
+            }
         };
         let program = name_of(stack.pid);
-        let malformed = |error: serde_json::Error| {
-            Failure::failed(format!("{stack} gives a malformed answer: {error}"))
+        let printed = match choice.json {
+            true => serde_json::from_str(&answer)
+                .map(|answer| objects.push(object(stack, &program, key, answer))),
+            false => parsed(&answer).map(|answer| {
+                text += &heading(stack, &printable(&program, text_escape));
+                text += &lines(&answer);
+            }),
         };
-        if choice.json {
-            let answer: Value = serde_json::from_str(&answer).map_err(malformed)?;
-            objects.push(object(stack, &program, key, answer));
-        } else {
-            let answer: Vec<T> = serde_json::from_str(&answer).map_err(malformed)?;
-            text += &heading(stack, &program);
-            text += &lines(&answer);
+        match printed {
+            Ok(()) => is_answered = true,
+            Err(error) => left_out(stack, &format!("its answer is malformed: {error}")),
         }
     }
-    match choice.json {
-        true => print(&json!(objects).to_string()),
-        false => print(&text),
+    match (is_answered, choice.json) {
+        (false, _) => Err(Failure::failed("no fullpipe stack has answered")),
+        (true, true) => print(&printable(&json!(objects).to_string(), json_escape)),
+        (true, false) => print(&text),
     }
+}
+
+/// Warns that `stack` is not in the output.
+fn left_out(stack: RunningStack, why: &str) {
+    note(format_args!(
+        "warning: {stack} is left out: {}",
+        printable(why, text_escape)
+    ));
+}
+
+/// Returns the reason for which a stack gave no answer.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            format!(
+                "{error}; only the same user and root are asked, or a process whose number is given"
+            )
+        }
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            "it does not answer in time".to_string()
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// Reads an answer whose texts are printed.
+fn parsed<T: DeserializeOwned>(answer: &str) -> serde_json::Result<Vec<T>> {
+    serde_json::from_value(with_printable_texts(serde_json::from_str(answer)?))
+}
+
+fn with_printable_texts(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(printable(&text, text_escape)),
+        Value::Array(values) => values.into_iter().map(with_printable_texts).collect(),
+        Value::Object(object) => object
+            .into_iter()
+            .map(|(key, value)| (key, with_printable_texts(value)))
+            .collect(),
+        other => other,
+    }
+}
+
+/// Returns `text` with each control character replaced by what `escape` makes of it: another
+/// process chose the characters, and a terminal would obey them.
+fn printable(text: &str, escape: fn(char) -> String) -> String {
+    let mut printable = String::new();
+    for letter in text.chars() {
+        match letter.is_control() {
+            true => printable += &escape(letter),
+            false => printable.push(letter),
+        }
+    }
+    printable
+}
+
+fn text_escape(letter: char) -> String {
+    letter.escape_default().to_string()
+}
+
+/// JSON has control characters only in strings.
+fn json_escape(letter: char) -> String {
+    format!("\\u{:04x}", u32::from(letter))
 }
 
 /// Returns the stacks of the process that the user chose, or all stacks.

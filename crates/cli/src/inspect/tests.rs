@@ -3,7 +3,7 @@
 use super::*;
 
 fn parsed<T: DeserializeOwned>(answer: &str) -> Vec<T> {
-    serde_json::from_str(answer).expect("an answer")
+    super::parsed(answer).expect("an answer")
 }
 
 #[test]
@@ -57,5 +57,21 @@ fn json_has_the_schema_and_no_key_without_a_value() {
             "schema": fullpipe_lab::JSON_SCHEMA, "pid": 7, "program": "iperf", "stack": 1,
             "routes": [{ "to": "10.9.0.0/24" }],
         })
+    );
+}
+
+#[test]
+fn a_terminal_gets_no_control_character_of_another_process() {
+    let answer = parsed(
+        r#"[{"address":"10.9.0.1\u001b[2J\nfullpipe (1):","mac":"\u009b2J","interface":0,"state":"X\u007f"}]"#,
+    );
+    assert_eq!(
+        neighbour_lines(&answer),
+        "  10.9.0.1\\u{1b}[2J\\nfullpipe (1): dev if0 lladdr \\u{9b}2J X\\u{7f}\n"
+    );
+    let answer = json!([{ "state": "\u{1b}[2J\u{9b}\u{7f}" }]).to_string();
+    assert_eq!(
+        printable(&answer, json_escape),
+        r#"[{"state":"\u001b[2J\u009b\u007f"}]"#
     );
 }
