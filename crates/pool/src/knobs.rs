@@ -72,6 +72,9 @@ pub trait KnobTable: Default {
     const NAMES: &'static [&'static str];
     /// The display of each knob in errors, in the same order.
     const DISPLAYS: &'static [KnobDisplay];
+    /// A bit for each knob that is a time. A build without the feature `names` has no
+    /// [`DISPLAYS`](Self::DISPLAYS), but shows times with their unit.
+    const TIMES: [u32; TIME_WORDS] = times_of(Self::DISPLAYS);
 
     /// Every row, in the order it was declared.
     fn rows() -> Vec<KnobInfo>;
@@ -106,7 +109,7 @@ pub trait KnobTable: Default {
         } else {
             &[]
         };
-        check_rows(Self::GROUP, displays, &|row| {
+        check_rows(Self::GROUP, displays, Self::TIMES, &|row| {
             Some([
                 self.number(row)?,
                 Self::LOWEST.number(row)?,
@@ -127,6 +130,21 @@ pub struct KnobDisplay {
     pub kind: KnobKind,
 }
 
+/// Words of [`KnobTable::TIMES`]: a table has at most 128 knobs.
+const TIME_WORDS: usize = 4;
+
+/// Returns a bit for each of `displays` that is a time.
+const fn times_of(displays: &[KnobDisplay]) -> [u32; TIME_WORDS] {
+    let (mut times, mut row) = ([0; TIME_WORDS], 0);
+    while row < displays.len() {
+        if let KnobKind::Time = displays[row].kind {
+            times[row / 32] |= 1 << (row % 32);
+        }
+        row += 1;
+    }
+    times
+}
+
 /// Checks every row of the table `group`. `numbers` returns the value, the smallest and the largest
 /// legal value of a row as numbers, and `None` after the last row.
 ///
@@ -135,15 +153,20 @@ pub struct KnobDisplay {
 fn check_rows(
     group: &'static str,
     displays: &[KnobDisplay],
+    times: [u32; TIME_WORDS],
     numbers: &dyn Fn(usize) -> Option<[u64; 3]>,
 ) -> Result<(), KnobError> {
     let mut row = 0;
     while let Some([value, low, high]) = numbers(row) {
         if value < low || value > high {
+            let word = times.get(row / 32).copied().unwrap_or(0);
             let nameless = KnobDisplay {
                 name: group,
                 unit: "",
-                kind: KnobKind::Number,
+                kind: match word >> (row % 32) & 1 {
+                    1 => KnobKind::Time,
+                    _ => KnobKind::Number,
+                },
             };
             let display = displays.get(row).copied().unwrap_or(nameless);
             return Err(out_of_range(display, [value, low, high]));
