@@ -246,11 +246,12 @@
 //! static NIC: std::sync::Mutex<Nic> = std::sync::Mutex::new(Nic { rx: Ring::EMPTY, tx: Ring::EMPTY });
 //! let mut nic = NIC.lock().unwrap();
 //! let mut config = Config::default();
-//! for (knob, value) in [("pool.blocks", "36"), ("pool.block_size", "196"), ("stack.connections", "2"),
-//!     ("stack.half_open", "2"), ("stack.time_wait_entries", "4"), ("ip.reassembly_datagrams", "0"),
-//!     ("udp.sockets", "1"), ("udp.receive_queue", "4"), ("udp.send_queue", "4")] {
-//!     config.set(knob, value).expect("in range");
-//! }
+//! (config.pool.blocks, config.pool.block_size) = (36, 196);
+//! (config.stack.connections, config.stack.half_open) = (2, 2);
+//! config.stack.time_wait_entries = 4;
+//! // Fields have no effect in a build without their feature; `Config::set` would refuse them there.
+//! config.ip.reassembly_datagrams = 0;
+//! (config.udp.sockets, config.udp.receive_queue, config.udp.send_queue) = (1, 4, 4);
 //! let interface = Interface {
 //!     mac: MacAddress([2, 0, 0, 0, 0, 1]),
 //!     address: [10, 0, 0, 1].into(),
@@ -297,7 +298,7 @@
 //! | `ipv6` | IPv6, neighbour discovery, ICMPv6; without it IPv6 addresses are refused |
 //! | `limit-clock` | the times and bytes of limits; without it each is 0 |
 //! | `loopback` | packets to this host's own addresses, 127.0.0.0/8 and ::1; off unless the knob `ip.loopback` is on |
-//! | `names` | names of knobs in the errors of [`Stack::new`]; without it they name the knob's group |
+//! | `names` | names of knobs in the errors of [`Stack::new`]; without it they name the knob's group, and numbers have no unit |
 //! | `sack` | selective acknowledgments; without it RACK-TLP detects losses by duplicate ACKs |
 //! | `slaac` | IPv6 autoconfiguration, duplicate address detection, reports of groups; off unless the knob `ip.autoconfiguration` is on |
 //! | `path-mtu` | path MTU discovery; without it routers may fragment segments |

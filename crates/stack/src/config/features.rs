@@ -38,13 +38,18 @@ const FEATURES: &[Feature] = &[
     (
         "icmp-errors",
         cfg!(feature = "icmp-errors"),
-        &["icmp.errors"],
+        &["icmp.errors", "ip.path_mtu_min"],
     ),
     ("loopback", cfg!(feature = "loopback"), &["ip.loopback"]),
     (
         "path-mtu",
         cfg!(feature = "path-mtu"),
-        &["tcp.mtu_probing", "tcp.base_mss", "tcp.probe_interval"],
+        &[
+            "ip.path_mtu_min",
+            "tcp.mtu_probing",
+            "tcp.base_mss",
+            "tcp.probe_interval",
+        ],
     ),
     (
         "resting",

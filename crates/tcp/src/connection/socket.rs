@@ -68,11 +68,15 @@ pub struct Tuning {
 impl Tuning {
     /// Creates the settings from the host's knobs.
     pub const fn from_config(config: &TcpConfig) -> Self {
+        let (send_buffer_max, receive_buffer_max) = match cfg!(feature = "autotune") {
+            true => (config.send_buffer_max, config.receive_buffer_max),
+            false => (0, 0),
+        };
         Self {
             send_buffer: config.send_buffer,
-            send_buffer_max: config.send_buffer_max,
+            send_buffer_max,
             receive_buffer: config.receive_buffer,
-            receive_buffer_max: config.receive_buffer_max,
+            receive_buffer_max,
             send_low_water: 0,
             unsent_low_water: 0,
             receive_low_water: 0,
@@ -101,7 +105,9 @@ impl Tuning {
         (self.receive_buffer, self.receive_buffer_max) = (bytes, 0);
     }
 
-    /// Checks every setting against its legal range: the range of its knob, if it has one.
+    /// Checks every setting against its legal range: the range of its knob, if it has one. A build
+    /// without the feature `autotune` has no buffers that grow, so the maximum of a buffer is at most
+    /// its size.
     ///
     /// # Errors
     /// Returns the error of the first setting that is refused.
@@ -110,17 +116,21 @@ impl Tuning {
     pub fn check(&self, congestion: &CongestionRegistry) -> Result<(), SettingError> {
         let max = |setting, value, low, high| in_range(setting, value, (low, high), "bytes");
         let (low, high) = (&TcpConfig::LOWEST, &TcpConfig::HIGHEST);
+        let (send_high, receive_high) = match cfg!(feature = "autotune") {
+            true => (high.send_buffer_max, high.receive_buffer_max),
+            false => (self.send_buffer, self.receive_buffer),
+        };
         max(
             "tcp.send_buffer_max",
             self.send_buffer_max,
             low.send_buffer_max,
-            high.send_buffer_max,
+            send_high,
         )?;
         max(
             "tcp.receive_buffer_max",
             self.receive_buffer_max,
             low.receive_buffer_max,
-            high.receive_buffer_max,
+            receive_high,
         )?;
         for option in [
             SocketOption::SendBuffer(self.send_buffer),
