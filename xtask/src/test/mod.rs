@@ -68,7 +68,8 @@ enum Step {
     Tests,
     /// The examples in the documentation run
     DocTests,
-    /// The stack builds without default features, as on bare metal, and without each feature
+    /// The stack builds without default features, as on bare metal, and without each feature; tests
+    /// of reduced builds, with transfers
     NoStd,
     /// The examples build
     Examples,
@@ -198,6 +199,7 @@ impl Step {
             Step::NoStd => FEATURES
                 .iter()
                 .map(|off| cargo(&without(off)).outcome())
+                .chain(REDUCED.iter().map(|on| cargo(&reduced(on)).tests()))
                 .fold(
                     cargo("build -p fullpipe --no-default-features").outcome(),
                     Outcome::and,
@@ -305,6 +307,17 @@ fn without(off: &str) -> String {
     format!("check -p fullpipe --no-default-features --features {on}")
 }
 
+/// Features of the builds in which the tests of `xtask/reduced` run.
+const REDUCED: [&str; 2] = ["", "cubic,sack,udp"];
+
+/// Returns the arguments that test the stack with the features `on` only.
+fn reduced(on: &str) -> String {
+    format!(
+        "test --locked --manifest-path xtask/reduced/Cargo.toml --target-dir target/reduced \
+         --no-fail-fast --no-default-features --features={on}"
+    )
+}
+
 /// Parts of the names of the ignored tests that [`Step::Interop`] leaves out, because other steps
 /// run them: the tests of [`Step::Lab`], which need only time and an optimised build, of
 /// [`Step::Page`], and of [`Step::Firmware`].
@@ -321,12 +334,13 @@ const ELSEWHERE: [&str; 5] = [
 const RECIPES: &str = "--features fullpipe-explain/recipes --test recipes";
 
 /// Workspaces apart from the main one.
-const APART: [&str; 5] = [
+const APART: [&str; 6] = [
     "bench",
     "examples/http_server",
     "firmware",
     "fuzz",
     "xtask/footprint",
+    "xtask/reduced",
 ];
 
 /// Packs every crate of the workspace except those that are not published. The packed crates are
