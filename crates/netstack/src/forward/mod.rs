@@ -4,6 +4,7 @@
 //! own error. The forwarder buffers no payload besides the pieces that its relays hold.
 
 mod datagrams;
+mod echo;
 mod table;
 mod via;
 
@@ -11,6 +12,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use fullpipe::Refusal;
 
+pub use echo::EchoSockets;
 pub use table::{DirectionReport, FlowReport, FlowTable, FlowTotals, Protocol, WaitSide};
 pub use via::{Login, Proxy, Via, ViaError};
 

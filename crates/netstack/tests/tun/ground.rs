@@ -15,7 +15,7 @@ use std::{
 use fullpipe_host::{DeviceOptions, HostDevice, Namespace, Runtime};
 use fullpipe_netstack::{
     NetstackBuilder,
-    forward::{FlowTable, Forwarder, Via},
+    forward::{EchoSockets, FlowTable, Forwarder, Via},
 };
 
 /// An address of the servers' namespace, which the clients reach through the device only.
@@ -62,6 +62,11 @@ impl Ground {
     /// Gives this namespace the server's address, and starts a forwarder for a new namespace of
     /// clients.
     pub fn prepare() -> Self {
+        Self::prepare_with(None)
+    }
+
+    /// As [`prepare`](Self::prepare), but echo requests are passed on through these sockets.
+    pub fn prepare_with(echo: Option<EchoSockets>) -> Self {
         ip("addr add 198.51.100.7/32 dev lo");
         let clients = Namespace::new().expect("root may");
         let device = device(&clients);
@@ -74,9 +79,19 @@ impl Ground {
                 .build()
                 .expect("an executor");
             let ended = executor.block_on(async {
-                let (tcp, udp) = NetstackBuilder::default().start(device)?;
+                let forwarder = Forwarder::new(Via::Direct);
+                let builder = NetstackBuilder::default();
+                let Some(echo) = echo else {
+                    let (tcp, udp) = builder.start(device)?;
+                    sender.send(tcp.runtime()).expect("the test waits");
+                    return forwarder.run(tcp, udp, listed).await;
+                };
+                let (tcp, udp, requests) = builder.start_with_echo(device)?;
                 sender.send(tcp.runtime()).expect("the test waits");
-                Forwarder::new(Via::Direct).run(tcp, udp, listed).await
+                tokio::select! {
+                    ended = forwarder.run(tcp, udp, listed) => ended,
+                    ended = echo.pass(requests) => ended,
+                }
             });
             panic!("the forwarder ended: {ended:?}");
         });

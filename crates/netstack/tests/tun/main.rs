@@ -6,6 +6,7 @@
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
+mod echo;
 mod faults;
 mod ground;
 mod many_flows;
