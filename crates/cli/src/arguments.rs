@@ -35,7 +35,7 @@ pub use advice::{
 };
 pub use fail_on::FailOn;
 pub use fleet::FleetArguments;
-pub use forward::ForwardArguments;
+pub use forward::{EchoTreatment, ForwardArguments};
 pub use inspect::{AddrArguments, NeighArguments, RouteArguments, StackChoice};
 pub use iperf::{IperfArguments, NetworkDevice, OwnAddress};
 pub use lab::{

@@ -18,13 +18,13 @@ use std::{
 use fullpipe_host::{DeviceOptions, HostDevice, Namespace, become_user, raise_file_limit};
 use fullpipe_lab::layout::Layout;
 use fullpipe_netstack::{
-    FlowLimits, NetstackBuilder,
-    forward::{FlowTable, Forwarder, Via},
+    EchoRequests, FlowLimits, NetstackBuilder,
+    forward::{EchoSockets, FlowTable, Forwarder, Via},
 };
 use fullpipe_perf::Stop;
 
 use crate::{
-    arguments::ForwardArguments,
+    arguments::{EchoTreatment, ForwardArguments},
     failure::Failure,
     output::{Terminal, print},
     watch::metrics::{self, MetricsRequest},
@@ -42,6 +42,7 @@ const OWN_FILES: u64 = 32;
 /// Runs the subcommand.
 pub fn run(arguments: &ForwardArguments, terminal: &Terminal) -> Result<(), Failure> {
     let builder = builder(arguments)?;
+    let echo = echo(arguments, terminal)?;
     let device = open(arguments)?;
     let (requests, asked) = mpsc::channel();
     if let Some(address) = arguments.prometheus {
@@ -67,7 +68,7 @@ pub fn run(arguments: &ForwardArguments, terminal: &Terminal) -> Result<(), Fail
         );
     }
     let table = Arc::new(FlowTable::default());
-    let carrier = start(arguments, builder, device, Arc::clone(&table))?;
+    let carrier = start(arguments, builder, device, echo, Arc::clone(&table))?;
     if !terminal.quiet {
         let name = &arguments.device.name;
         eprintln!("forwarding the flows of {name}; Ctrl-C ends the command");
@@ -126,6 +127,59 @@ fn builder(arguments: &ForwardArguments) -> Result<NetstackBuilder, Failure> {
     Ok(builder)
 }
 
+/// The treatment of echo requests, with the sockets that it needs.
+enum Echo {
+    Pass(Box<EchoSockets>),
+    Answer,
+    Drop,
+}
+
+/// The treatment of echo requests that the flags describe. Opens sockets, for which this process may
+/// have the privileges only now.
+fn echo(arguments: &ForwardArguments, terminal: &Terminal) -> Result<Echo, Failure> {
+    let is_direct = arguments.via == Via::Direct;
+    let chosen = match (arguments.echo, is_direct) {
+        (Some(EchoTreatment::Pass), false) => {
+            let why = "--echo pass needs --via direct: a proxy carries no echo requests";
+            return Err(Failure::Usage(why.to_string()));
+        }
+        (Some(chosen), _) => chosen,
+        (None, true) => EchoTreatment::Pass,
+        (None, false) => EchoTreatment::Answer,
+    };
+    match chosen {
+        EchoTreatment::Answer => return Ok(Echo::Answer),
+        EchoTreatment::Drop => return Ok(Echo::Drop),
+        EchoTreatment::Pass => {}
+    }
+    let error = match EchoSockets::open(arguments.bind_device.as_deref()) {
+        Ok(sockets) => return Ok(Echo::Pass(Box::new(sockets))),
+        Err(error) => error,
+    };
+    let why = format!(
+        "opening a socket for echo requests: {error}. A user without CAP_NET_RAW needs a group within \
+         the sysctl net.ipv4.ping_group_range"
+    );
+    if arguments.echo.is_some() {
+        return Err(Failure::Failed(why));
+    }
+    if !terminal.quiet {
+        eprintln!("warning: {why}. Echo requests are answered here (--echo answer)");
+    }
+    Ok(Echo::Answer)
+}
+
+/// Treats echo requests until the stack stops.
+async fn treat(echo: Echo, mut requests: EchoRequests) -> std::io::Result<()> {
+    if let Echo::Pass(sockets) = echo {
+        return sockets.pass(requests).await;
+    }
+    loop {
+        // A request that is dropped gets no answer.
+        drop(requests.next().await?);
+    }
+}
+
 /// Opens the device, in its namespace.
 fn open(arguments: &ForwardArguments) -> Result<Box<dyn HostDevice>, Failure> {
     let options = DeviceOptions {
@@ -157,6 +211,7 @@ fn start(
     arguments: &ForwardArguments,
     builder: NetstackBuilder,
     device: Box<dyn HostDevice>,
+    echo: Echo,
     table: Arc<FlowTable>,
 ) -> Result<JoinHandle<Result<(), String>>, Failure> {
     let forwarder = Forwarder {
@@ -170,8 +225,16 @@ fn start(
         .build()?;
     let carry = move || {
         executor.block_on(async {
-            let (tcp, udp) = builder.start(device)?;
-            forwarder.run(tcp, udp, table).await
+            if let Echo::Answer = echo {
+                let (tcp, udp) = builder.start(device)?;
+                return forwarder.run(tcp, udp, table).await;
+            }
+            let (tcp, udp, requests) = builder.start_with_echo(device)?;
+            let treated = treat(echo, requests);
+            tokio::select! {
+                ended = forwarder.run(tcp, udp, table) => ended,
+                ended = treated => ended,
+            }
         })
     };
     let thread = thread::Builder::new().name("forwarder".to_string());

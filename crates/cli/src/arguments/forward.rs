@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use fullpipe_host::{DeviceKind, DeviceSpec, Prefix};
 use fullpipe_netstack::forward::Via;
 use fullpipe_perf::iperf2::options;
@@ -16,8 +16,8 @@ use super::{
 ///
 /// Every TCP connection and every UDP datagram that is routed to the device reaches its destination through a socket of this
 /// machine, or through the proxy. A connection is accepted only after its destination was reached; if the destination refuses
-/// it, the client's connection is refused too. Echo requests (ping) are answered for every address. IPv6 flows are carried
-/// once the device has an IPv6 address and a route.
+/// it, the client's connection is refused too. Echo requests (ping) are passed on to their destinations with --via direct; --echo
+/// sets another treatment. IPv6 flows are carried once the device has an IPv6 address and a route.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe forward --dev tun:fp0 --netns box --host-addr 10.9.0.1/24 --via direct\n  \
@@ -48,6 +48,9 @@ pub struct ForwardArguments {
     /// MTU of the device in bytes [default: the MTU that the device has]
     #[arg(long, value_name = "BYTES")]
     pub mtu: Option<usize>,
+    /// Treatment of echo requests (ping) [default: pass with --via direct, if the system allows it, otherwise answer]
+    #[arg(long, value_name = "HOW")]
+    pub echo: Option<EchoTreatment>,
     /// Bind the sockets to this interface, so that their packets do not return to the device
     #[arg(long = "bind-dev", value_name = "NIC")]
     pub bind_device: Option<String>,
@@ -85,6 +88,17 @@ pub struct ForwardArguments {
     /// End after this many seconds [default: when interrupted]
     #[arg(short = 't', long, value_name = "SECONDS", value_parser = options::parse_seconds)]
     pub time: Option<Duration>,
+}
+
+/// Treatment of the echo requests of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EchoTreatment {
+    /// Pass each request on to its destination, and the reply back (only with --via direct)
+    Pass,
+    /// Answer every request, whatever its destination
+    Answer,
+    /// Answer no request
+    Drop,
 }
 
 /// Parses the name of a TUN device.
