@@ -13,9 +13,10 @@ use super::{
     opening::SeenEnd,
     path::PathLog,
     scoreboard::{Arrival, Scoreboard},
+    sender_events::{AckIn, Repair, SegmentSent},
     sender_view::SenderView,
     spacing::Spacing,
-    waits::{AckIn, Repair, SegmentSent, Waits},
+    waits::Waits,
 };
 use crate::{
     capture::Segment,

@@ -26,6 +26,7 @@
 //! | ranges in flight, retransmissions, reordering, losses before and after the tap | `scoreboard` |
 //! | time at which the sender sent a segment and received an ACK | `sender_view` |
 //! | the limit of each wait between two sends | `waits` |
+//! | small writes that Nagle's algorithm joins | `joined` |
 //! | the limits "send buffer" and "congestion window", distinguished by the bytes in flight | `rounds` |
 //! | zero windows and window probes | `probes` |
 //! | times, bytes and bands | `ledger` |
@@ -42,6 +43,7 @@ mod end_name;
 mod episodes;
 mod failure;
 mod handshake;
+mod joined;
 mod ledger;
 mod log;
 mod observed;
@@ -52,6 +54,7 @@ mod probes;
 mod rounds;
 mod scoreboard;
 mod seen_limit;
+mod sender_events;
 mod sender_view;
 mod sentences;
 mod spacing;

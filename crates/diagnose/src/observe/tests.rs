@@ -1,6 +1,7 @@
 //! Tests of connections that are written segment by segment.
 
 mod endings;
+mod writes;
 
 use fullpipe_tcp::Limit;
 use fullpipe_wire::{SackBlock, TcpFlags, TcpOptions};

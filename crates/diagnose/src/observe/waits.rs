@@ -12,10 +12,12 @@ use fullpipe_tcp::Limit;
 
 use super::{
     episodes::{Place, SeenEpisodes},
+    joined::JoinedWrites,
     ledger::Ledger,
     observed::{EpisodeKind, SmallWrites},
     probes::Probes,
     rounds::{Cause, Rounds, Span},
+    sender_events::{AckIn, Repair, SegmentSent},
 };
 
 /// Largest number of pieces of a wait.
@@ -31,44 +33,6 @@ const NO_DELAY: u32 = 4;
 /// An ACK is expected one round trip after its segment. It counts as delayed if it arrives more
 /// than this time, in nanoseconds, after the expected time.
 const DELAYED: u64 = 15_000_000;
-
-/// An ACK as the sender receives it.
-#[derive(Clone, Copy, Debug)]
-pub struct AckIn {
-    pub at: u64,
-    /// Position up to which everything is acknowledged.
-    pub ack: u64,
-    /// Bytes beyond `ack` that SACK blocks report.
-    pub sacked: u64,
-    /// Right edge of the window; `None` while the window scale is unknown.
-    pub edge: Option<u64>,
-    pub is_zero: bool,
-    pub has_payload: bool,
-    /// The ACK has SACK blocks.
-    pub has_sack: bool,
-    /// The ACK reports a congestion mark (ECE).
-    pub has_echo: bool,
-}
-
-/// A segment with payload or FIN as the sender sends it.
-#[derive(Clone, Copy, Debug)]
-pub struct SegmentSent {
-    pub at: u64,
-    pub start: u64,
-    pub end: u64,
-    /// Payload in bytes.
-    pub payload: u32,
-    pub has_push: bool,
-    pub has_fin: bool,
-}
-
-/// The reason of a retransmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repair {
-    Fast,
-    Timeout,
-    TailProbe,
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Piece {
@@ -157,6 +121,7 @@ pub struct Waits {
     last_ack_at: u64,
     /// Begin and payload of the last retransmitted segment.
     last_repair: Option<(u64, u32)>,
+    joined: JoinedWrites,
     /// True if an MTU hole was found.
     has_hole: bool,
     marked: bool,
@@ -203,6 +168,7 @@ impl Waits {
             evidence: 0,
             last_ack_at: 0,
             last_repair: None,
+            joined: JoinedWrites::default(),
             has_hole: false,
             marked: false,
             probes: Probes::default(),
@@ -569,7 +535,14 @@ impl Waits {
         if gap <= self.pace().min(self.srtt() / 2) && !self.wait.had_push {
             self.rounds.on_more();
         }
-        let general = self.general(sent);
+        if repair.is_some() {
+            self.joined.reset();
+        }
+        let written = match repair {
+            None => self.written(sent, gap),
+            Some(_) => None,
+        };
+        let general = written.unwrap_or_else(|| self.general(sent));
         let last = pieces.len().saturating_sub(1);
         let mut from = self.wait.since;
         let (mut waited, mut is_filled) = (None, false);
@@ -629,6 +602,7 @@ impl Waits {
         let gap = self.now - self.wait.since;
         match () {
             () if piece.is_closing => Cause::Is(Limit::Closing, true),
+            () if matches!(general, Cause::Is(Limit::Nagle, _)) => general,
             () if self.in_train && self.has_sent => Cause::Train,
             () if self.is_after_hole(sent, gap) => Cause::Is(Limit::Recovery, false),
             () if piece.flight == 0 && piece.until - from > self.reaction => {
@@ -652,12 +626,13 @@ impl Waits {
     }
 
     /// Returns true for a tail loss probe with new data. Such a probe leaves after two silent round
-    /// trips with bytes in flight. RFC 8985 §7.3.
+    /// trips with bytes in flight, or a tick of the sender's timer later. RFC 8985 §7.3.
     fn is_probe_of_new_data(&self, at: u64) -> bool {
         let silence = at - self.last_activity();
         let srtt = self.srtt();
-        let is_near = |wanted: u64| silence.abs_diff(wanted) < srtt / 8 + 2_000_000;
-        self.flight() > 0 && srtt > 0 && !self.wait.had_push && is_near(2 * srtt)
+        let timeout = 2 * srtt;
+        let is_near = silence + srtt / 8 > timeout && silence < timeout + srtt / 8 + 2_000_000;
+        self.flight() > 0 && srtt > 0 && !self.wait.had_push && is_near
     }
 
     /// The cause that the piece's own state gives; `None` if the state allowed more to be sent.
@@ -691,12 +666,10 @@ impl Waits {
         }
         let at = self.now;
         let gap = at - self.wait.since;
-        let since_ack = self.wait.freed_at.map(|freed| at - freed);
-        let is_clocked = since_ack.is_some_and(|since| since <= self.reaction);
         if self.wait.answered && self.flight() == 0 {
             return Cause::Is(Limit::Application, true);
         }
-        if is_clocked {
+        if self.is_clocked() {
             if self.is_nagle(sent) {
                 self.note_nagle(gap);
                 return Cause::Is(Limit::Nagle, true);
@@ -734,6 +707,28 @@ impl Waits {
     /// writes that Nagle's algorithm joins fill one segment only.
     fn is_continued(&self, sent: &SegmentSent) -> bool {
         u64::from(sent.payload) >= 2 * self.mss && !sent.has_push
+    }
+
+    /// The cause of a wait before `sent` whose cause follows from the sizes of the application's
+    /// writes.
+    fn written(&mut self, sent: &SegmentSent, gap: u64) -> Option<Cause> {
+        let payload = u64::from(sent.payload);
+        let is_clocked = self.is_clocked();
+        if is_clocked && self.is_nagle(sent) {
+            self.joined.on_released();
+            return None;
+        }
+        let flight = self.flight();
+        let is_joined = self
+            .joined
+            .on_sent(payload, sent.has_push, self.mss, flight, gap);
+        is_joined.then_some(Cause::Is(Limit::Nagle, true))
+    }
+
+    /// Returns true if an ACK that freed bytes arrived just before the present time.
+    fn is_clocked(&self) -> bool {
+        let freed = self.wait.freed_at;
+        freed.is_some_and(|freed| self.now - freed <= self.reaction)
     }
 
     /// Longest time for which a pacer would wait after the latest segment sent.
