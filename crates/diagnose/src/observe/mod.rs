@@ -27,6 +27,7 @@
 //! | time at which the sender sent a segment and received an ACK | `sender_view` |
 //! | the limit of each wait between two sends | `waits` |
 //! | small writes that Nagle's algorithm joins | `joined` |
+//! | the ends of writes that are longer than a segment | `write_ends` |
 //! | the limits "send buffer" and "congestion window", distinguished by the bytes in flight | `rounds` |
 //! | zero windows and window probes | `probes` |
 //! | times, bytes and bands | `ledger` |
@@ -60,6 +61,7 @@ mod sentences;
 mod spacing;
 mod turns;
 mod waits;
+mod write_ends;
 
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,7 @@ use super::{
     probes::Probes,
     rounds::{Cause, Rounds, Span},
     sender_events::{AckIn, Repair, SegmentSent},
+    write_ends::WriteEnds,
 };
 
 /// Largest number of pieces of a wait.
@@ -122,6 +123,7 @@ pub struct Waits {
     /// Begin and payload of the last retransmitted segment.
     last_repair: Option<(u64, u32)>,
     joined: JoinedWrites,
+    ends: WriteEnds,
     /// True if an MTU hole was found.
     has_hole: bool,
     marked: bool,
@@ -169,6 +171,7 @@ impl Waits {
             last_ack_at: 0,
             last_repair: None,
             joined: JoinedWrites::default(),
+            ends: WriteEnds::new((position > 0).then_some(position)),
             has_hole: false,
             marked: false,
             probes: Probes::default(),
@@ -424,6 +427,7 @@ impl Waits {
         if len == 0 || len >= self.mss || sent.has_fin || !sent.has_push || cut_by_window {
             return;
         }
+        self.ends.on_end(sent.end);
         self.partials_at_once += u32::from(self.partial_end > self.una);
         self.partial_end = sent.end;
         self.rounds.has_no_delay = self.partials_at_once >= NO_DELAY;
@@ -638,6 +642,12 @@ impl Waits {
     /// The cause that the piece's own state gives; `None` if the state allowed more to be sent.
     fn fixed(&self, piece: &Piece, next: u64) -> Option<Cause> {
         if let Some(by) = piece.recovery {
+            // Nagle's algorithm delays the rest of a write until everything is acknowledged, also
+            // while repaired segments are in flight.
+            let rest = self.rest_of_write();
+            if let Some(Cause::Is(Limit::Nagle, _)) = rest.filter(|_| by == Repair::Fast) {
+                return rest;
+            }
             // The limit is not certain in fast recovery: a sender may continue without responding
             // to losses.
             return Some(Cause::Is(Limit::Recovery, by != Repair::Fast));
@@ -691,6 +701,9 @@ impl Waits {
         let is_full = u64::from(sent.payload) >= self.mss;
         let may_join = !self.rounds.has_no_delay && !self.is_blurred;
         if is_full && !sent.has_push && self.flight() > 0 && may_join {
+            if self.ends.rest(self.max, self.mss) == Some(0) {
+                return Cause::Is(Limit::Application, true);
+            }
             return Cause::Joined;
         }
         let is_short = gap <= self.pace() && self.wait.len >= self.mss;
@@ -722,7 +735,25 @@ impl Waits {
         let is_joined = self
             .joined
             .on_sent(payload, sent.has_push, self.mss, flight, gap);
-        is_joined.then_some(Cause::Is(Limit::Nagle, true))
+        if is_joined {
+            return Some(Cause::Is(Limit::Nagle, true));
+        }
+        if is_clocked || gap <= self.pace() || !self.has_sent {
+            return None;
+        }
+        self.rest_of_write()
+    }
+
+    /// The cause of a wait in which the sender had no full segment to send, because it had sent all
+    /// full segments of a write.
+    fn rest_of_write(&self) -> Option<Cause> {
+        match self.ends.rest(self.max, self.mss)? {
+            0 => Some(Cause::Is(Limit::Application, true)),
+            rest if rest < self.mss && !self.rounds.has_no_delay => {
+                Some(Cause::Is(Limit::Nagle, true))
+            }
+            _ => None,
+        }
     }
 
     /// Returns true if an ACK that freed bytes arrived just before the present time.

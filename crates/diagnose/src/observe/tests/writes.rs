@@ -4,7 +4,10 @@ use fullpipe_tcp::{Limit, limit::Reason};
 use fullpipe_wire::TcpFlags;
 
 use super::Script;
-use crate::{capture::Segment, observe::ObservedConnection};
+use crate::{
+    capture::Segment,
+    observe::{ObservedConnection, write_ends::WriteEnds},
+};
 
 const MSS: u32 = 1_460;
 
@@ -86,4 +89,93 @@ fn new_data_before_two_silent_round_trips_is_no_tail_probe() {
     };
     assert_eq!(recovery_after(36), 0.0);
     assert!(recovery_after(41) > 0.0);
+}
+
+/// A connection whose application writes 1,460 bytes and a rest at once, again and again.
+struct Writes {
+    script: Script,
+    seq: u32,
+}
+
+impl Writes {
+    fn send(&mut self, ms: i64, payload: u32) {
+        let push = if payload < MSS {
+            TcpFlags::PSH
+        } else {
+            TcpFlags::NONE
+        };
+        let segment = Segment {
+            seq: self.seq,
+            payload,
+            ack: 1,
+            window: 65_535,
+            flags: TcpFlags::ACK | push,
+            ..Segment::EMPTY
+        };
+        self.script.at(ms, segment);
+        self.seq += payload;
+    }
+}
+
+/// The rest of each write leaves with the ACK of the full segment. Its own ACK is delayed, so the
+/// next full segment leaves while the rest is in flight.
+#[test]
+fn a_full_segment_after_the_end_of_a_write_waited_for_the_application() {
+    let mut writes = Writes {
+        script: Script::new(65_535),
+        seq: 1,
+    };
+    for at in (20..2_000).step_by(30) {
+        writes.send(at, MSS);
+        writes.script.ack(at + 20, writes.seq, 65_000);
+        writes.send(at + 20, 773);
+    }
+    let observed = writes.script.finish();
+    let application = share(&observed, Limit::Application);
+    assert!((0.28..0.34).contains(&application), "{application}");
+    assert!(share(&observed, Limit::Nagle) > 0.6);
+}
+
+/// A segment in the middle of the fourth write is lost. While it is repaired, only the rest of the
+/// write is unsent.
+#[test]
+fn a_rest_that_nagle_delays_while_a_loss_is_repaired_is_not_limited_by_the_recovery() {
+    let mut writes = Writes {
+        script: Script::new(65_535),
+        seq: 1,
+    };
+    for at in (20..320).step_by(100) {
+        for _ in 0..5 {
+            writes.send(at, MSS);
+        }
+        writes.script.ack(at + 20, writes.seq, 65_000);
+        writes.send(at + 20, 100);
+        writes.script.ack(at + 40, writes.seq, 65_000);
+    }
+    let start = writes.seq;
+    for _ in 0..5 {
+        writes.send(320, MSS);
+    }
+    for _ in 0..4 {
+        writes.script.ack(340, start + MSS, 65_000);
+    }
+    writes.script.data(340, start + MSS, MSS);
+    writes.script.ack(360, writes.seq, 65_000);
+    writes.send(360, 100);
+    let observed = writes.script.finish();
+    assert_eq!(observed.data().retransmissions.fast, 1);
+    assert_eq!(share(&observed, Limit::Recovery), 0.0);
+}
+
+/// Writes of different sizes have a common divisor that is smaller than a segment.
+#[test]
+fn the_ends_of_writes_are_known_once_two_distances_agree() {
+    let mut ends = WriteEnds::new(Some(1));
+    ends.on_end(1 + 5_000);
+    assert_eq!(ends.rest(5_001, 1_460), None);
+    ends.on_end(1 + 15_000);
+    let rests = [1, 3_001, 15_001, 15_501, 20_001].map(|position| ends.rest(position, 1_460));
+    assert_eq!(rests, [0, 2_000, 0, 4_500, 0].map(Some));
+    ends.on_end(1 + 15_700);
+    assert_eq!(ends.rest(15_701, 1_460), None);
 }
