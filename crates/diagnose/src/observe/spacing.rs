@@ -1,8 +1,8 @@
 //! The time for which a segment occupies the path before the tap (the place of the capture).
 //!
 //! This time is the shortest time between consecutive segments at the tap. A segment that follows
-//! the previous one within about one and a half times this time waited for the path, and not at the
-//! sender.
+//! the previous one within about this time waited for the path, and not at the sender. A pacer at
+//! less than four fifths of the path's rate makes longer gaps.
 //!
 //! Rule: the time is averaged over [`TRAIN`] consecutive segments, so a single short gap does not
 //! count. If all segments follow each other at equal times, an application or a pacer may cause the
@@ -69,7 +69,7 @@ impl Spacing {
         (self.last[TRAIN - 1], self.bytes[TRAIN - 1]) = (at, payload);
         self.seen += 1;
         let passage = self.passage(payload);
-        let follows = self.per_byte.is_finite() && gap <= passage * 3 / 2 + 2_000;
+        let follows = self.per_byte.is_finite() && gap <= passage * 5 / 4 + 2_000;
         if follows {
             self.run += 1;
         } else {

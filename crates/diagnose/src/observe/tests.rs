@@ -1,5 +1,6 @@
 //! Tests of connections that are written segment by segment.
 
+mod confidence;
 mod endings;
 mod writes;
 
