@@ -220,6 +220,11 @@ struct Window {
     before_idle: u64,
     /// Largest flight so far.
     largest: u64,
+    /// Largest flight of the last round trip without loss and recovery.
+    clean: u64,
+    /// The value of `clean` before a loss that followed an earlier one; 0 once the sender's response
+    /// is known.
+    unproven: u64,
     /// Flight of the last round trip that a send buffer limited.
     buffer: u64,
     last_peak: u64,
@@ -738,6 +743,9 @@ impl Rounds {
                 let largest = window.last_peak.max(own);
                 window.before_loss = window.before_loss.max(largest);
             }
+            if window.lost && window.before_loss == 0 {
+                window.unproven = window.clean;
+            }
             (window.lost_before, window.lost) = (window.lost, true);
             window.repaired = 0;
         } else if window.before_loss > 0 && round.counts() && round.recovery_ns == 0 {
@@ -754,6 +762,14 @@ impl Rounds {
             if window.repaired >= 2 {
                 window.before_loss = 0;
             }
+        }
+        if !round.has_loss && round.recovery_ns == 0 && round.counts() {
+            window.clean = round.peak;
+            if window.unproven > LEAST_REDUCED * self.mss {
+                // A later loss that does not reduce the flight contradicts the earlier reduction.
+                window.reduced = round.peak * 20 <= window.unproven * 17;
+            }
+            window.unproven = 0;
         }
         window.marked |= round.has_mark;
         if round.counts() {

@@ -1,6 +1,17 @@
 //! Tests of limits that are certain, and of limits that other limits imitate.
 
-use crate::observe::spacing::Spacing;
+use fullpipe_tcp::Limit;
+
+use crate::{
+    account::Times,
+    observe::{
+        SeenLimit,
+        rounds::{Cause, Rounds, Span},
+        spacing::Spacing,
+    },
+};
+
+const MSS: u64 = 1_448;
 
 /// The path passes a segment in 10 µs. A pacer sends at 70 % of this rate.
 #[test]
@@ -16,4 +27,46 @@ fn segments_of_a_pacer_below_the_rate_of_the_path_do_not_wait_for_the_path() {
     spacing.on_data(at, 1_448);
     assert!(spacing.is_shown);
     assert!(!spacing.on_data(at + 43_000, 1_448));
+}
+
+/// Share of the certain time of a congestion window after losses. The flight falls from 40 to 20
+/// segments at the first loss, and to `last` segments at a later loss.
+fn certain_share(last: u64) -> f64 {
+    let mut rounds = Rounds::new(MSS);
+    let (mut at, mut end) = (0, 0);
+    let mut round = |flight: u64, is_lossy: bool| {
+        at += 10_000_000;
+        if is_lossy {
+            rounds.on_loss();
+        }
+        rounds.add(Span::new(at, Cause::Window));
+        end += flight * MSS;
+        rounds.on_flight(at, flight * MSS, end);
+        rounds.on_acked(at, flight * MSS, end, end);
+    };
+    for flight in [10, 20, 40] {
+        round(flight, flight == 40);
+    }
+    for _ in 0..5 {
+        round(20, false);
+    }
+    round(20, true);
+    for grown in 0..40 {
+        round(last + grown, false);
+    }
+    let (account, sure, _) = rounds.finish().finish();
+    let of_loss = |times: &Times<SeenLimit>| {
+        let own = times.times();
+        let own = own.filter(|(limit, _)| *limit == Limit::CwndAfterLoss.into());
+        own.map(|(_, time)| time.as_secs_f64()).sum::<f64>()
+    };
+    of_loss(&sure) / of_loss(&account)
+}
+
+/// BBR leaves start-up with a smaller flight, also if a loss happens at the same time. Later losses
+/// do not reduce its flight.
+#[test]
+fn a_flight_that_a_later_loss_does_not_reduce_is_not_certainly_limited_by_losses() {
+    assert!(certain_share(10) > 0.8, "{}", certain_share(10));
+    assert!(certain_share(20) < 0.3, "{}", certain_share(20));
 }
