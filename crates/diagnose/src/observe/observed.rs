@@ -89,18 +89,39 @@ impl ObservedConnection {
         let largest = self.shares().largest_first();
         let found = largest.iter().find(|(limit, _)| is_transfer(*limit));
         let &(limit, share) = found.or(largest.first())?;
-        let time = |times: &Times<SeenLimit>| {
-            let mut all = times.times();
-            all.find(|(known, _)| *known == limit)
-                .map_or(0.0, |(_, time)| time.as_secs_f64())
-        };
-        let is_sure = limit != SeenLimit::Unknown && time(&self.sure) >= 0.5 * time(&self.account);
+        let compared = |other: SeenLimit| (is_transfer(other) || other == limit).then_some(other);
+        let is_sure = limit != SeenLimit::Unknown && self.is_certain(limit, compared);
         let confidence = if is_sure {
             Confidence::High
         } else {
             Confidence::Low
         };
         Some((limit, share, confidence))
+    }
+
+    /// Returns true if it is certain that no group of limits has a longer time than `group`: even if
+    /// all uncertain time belongs to one other group. `group_of` returns the group of a limit, or
+    /// `None` for a limit that is not compared.
+    pub fn is_certain<G: PartialEq>(
+        &self,
+        group: G,
+        group_of: impl Fn(SeenLimit) -> Option<G>,
+    ) -> bool {
+        let time_of = |times: &Times<SeenLimit>, is_counted: &dyn Fn(&G) -> bool| -> f64 {
+            let counted = times.times().filter(|(limit, _)| {
+                let own = group_of(*limit);
+                own.is_some_and(|own| is_counted(&own))
+            });
+            counted.map(|(_, time)| time.as_secs_f64()).sum()
+        };
+        let all = |_: &G| true;
+        let uncertain = time_of(&self.account, &all) - time_of(&self.sure, &all);
+        let others = SeenLimit::ALL.iter().filter_map(|limit| group_of(*limit));
+        let others = others.filter(|other| *other != group);
+        let other = others
+            .map(|other| time_of(&self.sure, &|one| *one == other))
+            .fold(0.0, f64::max);
+        time_of(&self.sure, &|one| *one == group) >= other + uncertain
     }
 
     /// The direction of the sender.

@@ -178,12 +178,7 @@ fn judged(known: &Known, view: View, observed: ObservedConnection) -> JudgedCapt
     });
     let seen = TrueAccount::of(bands, known.has_rate);
     let named = seen.main();
-    let of_group = |account: &fullpipe_diagnose::account::Times<SeenLimit>| -> f64 {
-        let times = account.times();
-        let times = times.filter(|(limit, _)| LimitGroup::of(*limit) == Some(named));
-        times.map(|(_, time)| time.as_secs_f64()).sum()
-    };
-    let is_sure = of_group(&observed.sure) >= 0.5 * of_group(&observed.account);
+    let is_sure = observed.is_certain(named, LimitGroup::of);
     let confidence = match is_sure && named != LimitGroup::Unknown {
         true => Confidence::High,
         false => Confidence::Low,

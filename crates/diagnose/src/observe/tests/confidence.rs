@@ -1,7 +1,9 @@
 //! Tests of limits that are certain, and of limits that other limits imitate.
 
+use fullpipe_pool::Duration;
 use fullpipe_tcp::Limit;
 
+use super::Script;
 use crate::{
     account::Times,
     observe::{
@@ -12,6 +14,28 @@ use crate::{
 };
 
 const MSS: u64 = 1_448;
+
+fn times(parts: &[(Limit, u64)]) -> Times<SeenLimit> {
+    let mut times = Times::default();
+    let parts = parts.iter();
+    times.add(parts.map(|(limit, ms)| ((*limit).into(), Duration::from_millis(*ms), 0)));
+    times
+}
+
+/// The main limit is certain only if no other limit can have a longer time.
+#[test]
+fn a_limit_is_certain_if_uncertain_time_cannot_make_another_limit_longer() {
+    use Limit::{Nagle, Recovery, SendBuffer};
+    let mut observed = Script::new(65_535).finish();
+    let is_certain = |observed: &crate::observe::ObservedConnection| {
+        observed.is_certain(SeenLimit::from(Nagle), Some)
+    };
+    observed.account = times(&[(Nagle, 50), (Recovery, 40), (SendBuffer, 10)]);
+    observed.sure = times(&[(Nagle, 50), (Recovery, 40)]);
+    assert!(is_certain(&observed));
+    observed.sure = times(&[(Nagle, 49), (Recovery, 40)]);
+    assert!(!is_certain(&observed));
+}
 
 /// The path passes a segment in 10 µs. A pacer sends at 70 % of this rate.
 #[test]
