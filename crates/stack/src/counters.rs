@@ -337,6 +337,8 @@ impl Counters {
     }
 
     /// Returns the number of discards for `reason`.
+    // `Count` has 32 bits on smaller machines.
+    #[allow(clippy::unnecessary_cast)]
     pub const fn discarded(&self, reason: Discard) -> u64 {
         self.discards[reason as usize] as u64
     }

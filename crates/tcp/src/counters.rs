@@ -177,8 +177,10 @@ impl Discards {
     }
 
     /// Returns the number of segments discarded for `reason`.
-    pub fn get(&self, reason: DiscardReason) -> u64 {
-        u64::from(self.0[reason as usize])
+    // `Count` has 32 bits on smaller machines.
+    #[allow(clippy::unnecessary_cast)]
+    pub const fn get(&self, reason: DiscardReason) -> u64 {
+        self.0[reason as usize] as u64
     }
 
     /// Returns each reason's name and count.
