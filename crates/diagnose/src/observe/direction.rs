@@ -198,7 +198,7 @@ impl Direction {
             self.waits.in_train =
                 self.spacing.on_data(at, segment.payload) && self.path_passes_trains(waited);
         }
-        self.take_acks(sent.at);
+        self.take_acks_before(&sent);
         let before = self.board.max;
         let arrival = self.board.on_data(at, range.start, range.end, tsval);
         if has_fin {
@@ -375,6 +375,24 @@ impl Direction {
         self.waits.finish(end, is_closed);
         self.seen.zero_windows = self.waits.probes.zero_windows;
         self.seen.largest_flight_bytes = self.waits.largest_flight;
+    }
+
+    /// Passes on the ACKs that the sender had received when it sent `sent`. Until echoes correct
+    /// the round trip of the handshake, this round trip may be too long by a part of the reaction
+    /// time, because SYN-ACK is longer than an ACK.
+    fn take_acks_before(&mut self, sent: &SegmentSent) {
+        let error = match self.view.is_corrected() {
+            true => 0,
+            false => self.reactions[0].min(self.view.to_sender / 100),
+        };
+        while let Some(first) = self.acks.front()
+            && self.view.received_at(first.at) <= sent.at + error
+        {
+            let at = self.view.received_at(first.at).min(sent.at);
+            let first = AckIn { at, ..*first };
+            self.acks.pop_front();
+            self.waits.on_ack(&first);
+        }
     }
 
     /// Passes on the ACKs that the sender had received at `at`.

@@ -87,6 +87,12 @@ impl SenderView {
         self.echoes.least = Some(self.echoes.least.map_or(sample, |least| least.min(sample)));
     }
 
+    /// Returns true if echoes of timestamps have measured the round trip to the sender, or if there
+    /// is none.
+    pub const fn is_corrected(&self) -> bool {
+        self.to_sender == 0 || self.echoes.least.is_some()
+    }
+
     /// Time at which the sender received an ACK that passed the tap at `at`.
     pub const fn received_at(&self, at: u64) -> u64 {
         at + self.to_sender

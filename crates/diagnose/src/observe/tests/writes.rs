@@ -1,12 +1,12 @@
 //! Tests of senders whose application writes little at a time.
 
 use fullpipe_tcp::{Limit, limit::Reason};
-use fullpipe_wire::TcpFlags;
+use fullpipe_wire::{TcpFlags, TcpOptions};
 
 use super::Script;
 use crate::{
-    capture::Segment,
-    observe::{ObservedConnection, write_ends::WriteEnds},
+    capture::{End, Segment},
+    observe::{ConnectionObserver, ObservedConnection, write_ends::WriteEnds},
 };
 
 const MSS: u32 = 1_460;
@@ -178,4 +178,40 @@ fn the_ends_of_writes_are_known_once_two_distances_agree() {
     assert_eq!(rests, [0, 2_000, 0, 4_500, 0].map(Some));
     ends.on_end(1 + 15_700);
     assert_eq!(ends.rest(15_701, 1_460), None);
+}
+
+/// The capture was made between the hosts, 10 ms away from both, and has no timestamps. SYN-ACK
+/// takes 300 ns longer to the sender than a shorter ACK.
+#[test]
+fn an_ack_that_seems_to_arrive_just_after_the_segment_released_this_segment() {
+    let mut connection = ConnectionObserver::new();
+    let mut take = |at_ns: i64, from: End, numbers: (u32, u32), payload: u32, flags: TcpFlags| {
+        connection.on_segment(&Segment {
+            at_ns,
+            from,
+            seq: numbers.0,
+            ack: numbers.1,
+            payload,
+            flags,
+            window: 65_000,
+            options: TcpOptions {
+                mss: flags.contains(TcpFlags::SYN).then_some(1_460),
+                ..TcpOptions::NONE
+            },
+            ..Segment::EMPTY
+        });
+    };
+    let (syn, ack, push) = (TcpFlags::SYN, TcpFlags::ACK, TcpFlags::PSH);
+    take(0, End::A, (0, 0), 0, syn);
+    take(20_000_000, End::B, (0, 1), 0, syn | ack);
+    take(40_000_300, End::A, (1, 1), 0, ack);
+    let (mut at, mut seq) = (40_000_300, 1);
+    for _ in 0..30 {
+        take(at, End::A, (seq, 1), 100, ack | push);
+        seq += 100;
+        take(at + 20_000_000, End::B, (1, seq), 0, ack);
+        at += 40_000_000;
+    }
+    let observed = connection.finish(at);
+    assert!(share(&observed, Limit::Nagle) > 0.9);
 }
