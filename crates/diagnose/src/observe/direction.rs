@@ -33,6 +33,8 @@ const SACKED: usize = 1_024;
 const REORDERING: u64 = 3_000_000;
 /// Error of a time that was computed from a timestamp, in nanoseconds.
 const TICK: u64 = 1_100_000;
+/// Largest length of the options of a SYN-ACK, in bytes. RFC 9293 §3.1.
+const OPTIONS: u32 = 40;
 /// Number of positions that are reserved before the first segment, for retransmissions of earlier
 /// bytes.
 const BEFORE: u32 = 1 << 20;
@@ -378,12 +380,18 @@ impl Direction {
     }
 
     /// Passes on the ACKs that the sender had received when it sent `sent`. Until echoes correct
-    /// the round trip of the handshake, this round trip may be too long by a part of the reaction
-    /// time, because SYN-ACK is longer than an ACK.
+    /// the round trip of the handshake, this round trip may be too long by the time that the path
+    /// takes for the options of SYN-ACK.
     fn take_acks_before(&mut self, sent: &SegmentSent) {
+        let passage = match self.spacing.passage(OPTIONS) {
+            0 => u64::MAX,
+            known => known,
+        };
         let error = match self.view.is_corrected() {
             true => 0,
-            false => self.reactions[0].min(self.view.to_sender / 100),
+            false => passage
+                .min(self.reactions[0])
+                .min(self.view.to_sender / 100),
         };
         while let Some(first) = self.acks.front()
             && self.view.received_at(first.at) <= sent.at + error

@@ -524,21 +524,6 @@ impl Waits {
         }
     }
 
-    /// The cause of the gap before `sent` where the state of the connection allowed more to be sent.
-    fn cause_of_gap(&mut self, sent: &SegmentSent, repair: Option<Repair>) -> Cause {
-        let gap = self.now - self.wait.since;
-        if gap <= self.pace().min(self.srtt() / 2) && !self.wait.had_push {
-            self.rounds.on_more();
-        }
-        let written = if repair.is_some() {
-            self.joined.reset();
-            None
-        } else {
-            self.written(sent, gap)
-        };
-        written.unwrap_or_else(|| self.general(sent))
-    }
-
     /// Assigns a cause to each piece of the wait that `sent` ends.
     fn end_wait(&mut self, sent: &SegmentSent, repair: Option<Repair>) {
         let mut pieces = std::mem::take(&mut self.pieces);
@@ -550,7 +535,12 @@ impl Waits {
         }
         let overdue = is_timer.then(|| self.last_activity() + 2 * self.srtt());
         let next = u64::from(sent.payload).max(1);
-        let general = self.cause_of_gap(sent, repair);
+        let gap = at - self.wait.since;
+        if gap <= self.pace().min(self.srtt() / 2) && !self.wait.had_push {
+            self.rounds.on_more();
+        }
+        let written = self.written(sent, repair, gap);
+        let general = written.unwrap_or_else(|| self.general(sent));
         let last = pieces.len().saturating_sub(1);
         let mut from = self.wait.since;
         let (mut waited, mut is_filled) = (None, false);
@@ -728,7 +718,11 @@ impl Waits {
 
     /// The cause of a wait before `sent` whose cause follows from the sizes of the application's
     /// writes.
-    fn written(&mut self, sent: &SegmentSent, gap: u64) -> Option<Cause> {
+    fn written(&mut self, sent: &SegmentSent, repair: Option<Repair>, gap: u64) -> Option<Cause> {
+        if repair.is_some() {
+            self.joined.reset();
+            return None;
+        }
         let payload = u64::from(sent.payload);
         let is_clocked = self.is_clocked();
         if is_clocked && self.is_nagle(sent) {
