@@ -57,7 +57,7 @@ const PICTURES: [Picture; 6] = [
         experiment: "nuttx",
         settings: &[("workload.duration", "3s")],
         view: "a=3&b=5&from=0&until=0.5&detrend&bare",
-        size: (1200, 1538),
+        size: (1200, 1562),
     },
     Picture {
         file: "nuttx-lossy.png",
