@@ -7,6 +7,7 @@
 #![cfg(target_os = "linux")]
 
 use std::{
+    env,
     fs::File,
     io::Read,
     os::fd::OwnedFd,
@@ -23,20 +24,13 @@ use unicode_width::UnicodeWidthStr;
 const ESCAPE: char = '\x1b';
 const WIDTHS: [u16; 5] = [60, 80, 100, 140, 200];
 
-/// Returns the command `lab run WHAT`, which may use colour.
-fn lab_run_in_full(what: &str) -> Command {
+/// Returns the command `lab run WHAT` without verdicts, which may use colour.
+fn lab_run(what: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fullpipe"));
     command
-        .args(["lab", "run", what])
+        .args(["lab", "run", what, "--quick"])
         .env_remove("NO_COLOR")
         .env("TERM", "xterm");
-    command
-}
-
-/// Returns the command `lab run WHAT` without verdicts.
-fn lab_run(what: &str) -> Command {
-    let mut command = lab_run_in_full(what);
-    command.arg("--quick");
     command
 }
 
@@ -157,9 +151,12 @@ fn netburner_fits_terminals_of_all_widths() {
     check_widths("netburner");
 }
 
+/// `FULLPIPE_EXPERIMENT=NAME` checks another experiment, or every one if it is `--all`, which takes
+/// about an hour with `--profile tested`.
 #[test]
-fn linux_buffers_a_fits_terminals_of_all_widths() {
-    check_widths("linux-buffers-a");
+fn an_experiment_fits_terminals_of_all_widths() {
+    let name = env::var("FULLPIPE_EXPERIMENT");
+    check_widths(name.as_deref().unwrap_or("linux-buffers-a"));
 }
 
 /// The tables of `size`, `lab advise` and `try` are checked in the tests of the crate `lab`, where
@@ -242,18 +239,5 @@ fn progress_has_a_name_a_percentage_and_the_time_that_remains() {
         assert!(percent.parse::<u32>().unwrap() <= 100, "{line:?}");
         assert!(is_time(elapsed), "{line:?}");
         assert!(is_time(end) || end == "unknown", "{line:?}");
-    }
-}
-
-#[test]
-#[ignore = "runs every experiment at five widths: about an hour with `--profile tested`"]
-fn every_experiment_fits_terminals_of_all_widths() {
-    let labels = labels("--all");
-    for width in WIDTHS {
-        let text = plain(&in_terminal(lab_run_in_full("--all"), width));
-        assert_fits_with_labels("--all", &text, &labels, width);
-        let longest = text.lines().map(UnicodeWidthStr::width).max();
-        let (lines, rows) = (text.lines().count(), labels.len());
-        println!("{width} columns: {rows} rows, {lines} lines, the longest {longest:?}");
     }
 }

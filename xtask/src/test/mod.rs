@@ -320,14 +320,12 @@ fn reduced(on: &str) -> String {
 
 /// Parts of the names of the ignored tests that [`Step::Interop`] leaves out, because other steps
 /// run them: the tests of [`Step::Lab`], which need only time and an optimised build, of
-/// [`Step::Page`], and of [`Step::Firmware`]. No step runs the terminals of all widths, which take
-/// about an hour.
-const ELSEWHERE: [&str; 6] = [
+/// [`Step::Page`], and of [`Step::Firmware`].
+const ELSEWHERE: [&str; 5] = [
     "many_seeds",
     "tuned_buffers",
     "a_thousand_connections",
     "in_browser",
-    "terminals_of_all_widths",
     firmware::TESTS,
 ];
 
