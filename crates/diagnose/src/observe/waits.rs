@@ -637,9 +637,15 @@ impl Waits {
     fn fixed(&self, piece: &Piece, next: u64) -> Option<Cause> {
         if let Some(by) = piece.recovery {
             // Nagle's algorithm delays the rest of a write until everything is acknowledged, also
-            // while repaired segments are in flight.
+            // while repaired segments are in flight. If an ACK released more than this rest, more
+            // had waited for the recovery.
             let rest = self.rest_of_write();
-            if let Some(Cause::Is(Limit::Nagle, _)) = rest.filter(|_| by == Repair::Fast) {
+            let is_more = self
+                .ends
+                .rest(self.max, self.mss)
+                .is_some_and(|rest| next > rest);
+            let is_held = by == Repair::Fast && !(is_more && self.is_clocked());
+            if let Some(Cause::Is(Limit::Nagle, _)) = rest.filter(|_| is_held) {
                 return rest;
             }
             // The limit is not certain in fast recovery: a sender may continue without responding

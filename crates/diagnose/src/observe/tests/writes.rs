@@ -215,3 +215,34 @@ fn an_ack_that_seems_to_arrive_just_after_the_segment_released_this_segment() {
     let observed = connection.finish(at);
     assert!(share(&observed, Limit::Nagle) > 0.9);
 }
+
+/// As above, but the next write came during the recovery, and the ACK that ends the recovery
+/// releases a full segment of it.
+#[test]
+fn an_ack_that_releases_more_than_the_rest_of_a_write_ends_a_wait_for_the_recovery() {
+    let mut writes = Writes {
+        script: Script::new(65_535),
+        seq: 1,
+    };
+    for at in (20..320).step_by(100) {
+        for _ in 0..5 {
+            writes.send(at, MSS);
+        }
+        writes.script.ack(at + 20, writes.seq, 65_000);
+        writes.send(at + 20, 100);
+        writes.script.ack(at + 40, writes.seq, 65_000);
+    }
+    let start = writes.seq;
+    for _ in 0..5 {
+        writes.send(320, MSS);
+    }
+    for _ in 0..4 {
+        writes.script.ack(340, start + MSS, 65_000);
+    }
+    writes.script.data(340, start + MSS, MSS);
+    writes.script.ack(360, writes.seq, 65_000);
+    writes.send(360, MSS);
+    let observed = writes.script.finish();
+    let recovery = share(&observed, Limit::Recovery) * observed.lifetime_ns as f64;
+    assert!((recovery - 20e6).abs() < 1e5, "{recovery}");
+}
