@@ -174,6 +174,8 @@ pub(crate) struct FlowEnd {
     pub snd_una: Option<u32>,
     /// Time at which an ACK of new payload last arrived, as seen by inspections.
     pub acked: Option<Instant>,
+    /// The host lost the address of this flow, so its stack has ended the connection.
+    pub is_cut_off: bool,
 }
 
 impl FlowEnd {
@@ -194,6 +196,7 @@ impl FlowEnd {
             spoke: None,
             snd_una: None,
             acked: None,
+            is_cut_off: false,
         }
     }
 }

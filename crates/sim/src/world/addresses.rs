@@ -11,6 +11,7 @@ use fullpipe_pool::Duration;
 
 use super::network::{SERVER_PORT, V4_PREFIX_LEN, World, WorldEvent, address_of};
 use crate::failure::WorldFailure;
+use crate::flow::Side;
 use crate::ids::{Family, HostId};
 
 impl World {
@@ -37,6 +38,14 @@ impl World {
             Err(AddressError::NotOurs) => return Ok(()),
             Err(error) => return Err(self.address_failure(id, "remove_address", error)),
         }
+        for flow in &mut self.flows {
+            let server = flow.ends[Side::Server.index()].host;
+            if flow.server.ip() == address_of(server, family) {
+                let own = flow.ends.iter_mut().filter(|end| end.host == id);
+                own.for_each(|end| end.is_cut_off |= end.connection.is_some());
+            }
+        }
+        let host = &mut self.hosts[id.0];
         let listener = host.take_listener(family);
         host.lost[family.index()] = Some(listener.is_some());
         if let Some(listener) = listener {

@@ -190,10 +190,11 @@ impl World {
 
     /// After [`reset_abandoned_ends`](Self::reset_abandoned_ends), resets idle ends whose
     /// connection the peer's stack no longer has. Returns true if an end was reset. An end cannot
-    /// detect the loss of its peer's connection in two cases. In the first case, the last segment
+    /// detect the loss of its peer's connection in three cases. In the first case, the last segment
     /// of the handshake was lost, and the peer's stack has forgotten the SYN. In the second case,
     /// the peer's application had closed, the peer's stack then aborted the connection, and the
-    /// reset was lost.
+    /// reset was lost. In the third case, the peer's application had closed, and the peer's host
+    /// then lost the address of the connection, from which it could not even send a reset.
     pub(super) fn reset_unreachable_ends(&mut self) -> Result<bool, WorldFailure> {
         let mut found = false;
         let ends = (0..self.flows.len()).flat_map(|flow| Side::ALL.map(|side| (flow, side)));
@@ -223,7 +224,9 @@ impl World {
         let gives_up = self.hosts[peer.host.0].stack.tcp_counters();
         let is_gone = match peer.stage {
             Stage::Waiting => id.side == Side::Client,
-            Stage::Finished => gives_up.abort_on_timeout + gives_up.abort_on_memory > 0,
+            Stage::Finished => {
+                peer.is_cut_off || gives_up.abort_on_timeout + gives_up.abort_on_memory > 0
+            }
             Stage::Open | Stage::Left | Stage::Broken(_) | Stage::NoRoom | Stage::Vanished => false,
         };
         let info = self.hosts[own.host.0].stack.tcp_info(connection, now);

@@ -33,6 +33,10 @@ const PERIOD: Duration = Duration::from_secs(64);
 /// tunnels. A cookie encodes the largest value that does not exceed the peer's MSS. 0 encodes an
 /// MSS below 256; the connection then uses `tcp.mss_min` as the peer's MSS.
 const SIZES: [u16; 8] = [0, 256, 536, 1_220, 1_400, 1_440, 1_460, 8_960];
+/// Position of the three bits in the sequence number. They are the highest, because an ACK of bytes
+/// that an earlier connection sent after its cookie differs from that cookie in low bits. Such an
+/// old ACK must not be taken for a cookie with another MSS.
+const SIZE_SHIFT: u32 = u32::BITS - 3;
 /// Bits of the timestamp that carry options.
 const STAMP_MASK: u32 = 0x3f;
 /// Value of the four scale bits for a SYN without window scale option.
@@ -176,7 +180,7 @@ impl SynCookies {
 
     /// Returns the initial sequence number that encodes `syn`.
     pub(crate) fn sequence(&self, tuple: &FourTuple, syn: &SynSummary, now: Instant) -> SeqNum {
-        SeqNum(self.hash(tuple, syn.irs, period(now)) ^ syn.size)
+        SeqNum(self.hash(tuple, syn.irs, period(now)) ^ (syn.size << SIZE_SHIFT))
     }
 
     /// Queues `answer`, the SYN-ACK to `syn` with a cookie as its sequence number. The
@@ -200,10 +204,11 @@ impl SynCookies {
             .is_some_and(|made| now.since(made) < PERIOD * 2)
     }
 
-    /// Returns the contents of the SYN if `ack` carries a valid cookie. Eight sequence numbers are
-    /// valid for one SYN, each for another MSS. A peer that returns another of the eight numbers
-    /// only changes its own MSS, which it may choose anyway. If the ACK was lost, a keepalive or
-    /// window probe is accepted in its place, although its sequence number is one lower.
+    /// Returns the contents of the SYN if `ack` carries a valid cookie. Eight sequence numbers, 2^29
+    /// apart, are valid for one SYN, each for another MSS. A peer that returns another of the eight
+    /// numbers only changes its own MSS, which it may choose anyway. If the ACK was lost, a
+    /// keepalive or window probe is accepted in its place, although its sequence number is one
+    /// lower.
     pub(crate) fn verify(
         &self,
         tuple: &FourTuple,
@@ -214,8 +219,9 @@ impl SynCookies {
         let this = period(now);
         for irs in [ack.seq - 1, ack.seq] {
             for period in [Some(this), this.checked_sub(1)].into_iter().flatten() {
-                let size = cookie.0 ^ self.hash(tuple, irs, period);
-                if (size as usize) < SIZES.len() {
+                let masked = cookie.0 ^ self.hash(tuple, irs, period);
+                let size = masked >> SIZE_SHIFT;
+                if masked == size << SIZE_SHIFT {
                     return Some(SynSummary::restore(irs, size, ack));
                 }
             }
