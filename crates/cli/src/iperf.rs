@@ -6,9 +6,10 @@
 
 use std::{
     io,
-    net::{IpAddr, SocketAddr, ToSocketAddrs},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs},
     path::PathBuf,
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use fullpipe::{Config, Interface, presets};
@@ -29,6 +30,9 @@ use crate::{
 /// Longest time that the fullpipe stack may take to close its connections.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Longest wait for an IPv6 address. The stack checks for a second or two that no other host has it.
+const ADDRESS_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Longest wait for an address by DHCP.
 const LEASE_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -46,6 +50,9 @@ pub fn run(arguments: &IperfArguments) -> Result<(), Failure> {
             let capture = plan.capture.as_deref().map(LiveCapture::create);
             let capture = capture.transpose()?;
             let runtime = plan.start(capture.as_ref())?;
+            if let Test::Client(options) = &test {
+                wait_for_source(&runtime, options.remote.ip());
+            }
             let done = perform(&FullpipeSockets(&runtime), &test);
             // Wait until the connections are closed, because unacknowledged payload may have to be
             // retransmitted.
@@ -63,12 +70,15 @@ enum Test {
 }
 
 impl Test {
-    /// Creates the test that `arguments` request, on a host with `address`. Without an address, the
-    /// test uses all addresses of its host.
+    /// Creates the test that `arguments` request, on a host with `address`. A server listens at all
+    /// addresses of its host that have the IP version of `address`; without one, of IPv4.
     fn of(arguments: &IperfArguments, address: Option<IpAddr>) -> Result<Self, Failure> {
         let Some(host) = &arguments.client else {
-            let any = IpAddr::from([0, 0, 0, 0]);
-            let local = SocketAddr::new(address.unwrap_or(any), arguments.port);
+            let any: IpAddr = match address {
+                Some(IpAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
+                Some(IpAddr::V4(_)) | None => Ipv4Addr::UNSPECIFIED.into(),
+            };
+            let local = SocketAddr::new(any, arguments.port);
             return Ok(Self::Server(ServerOptions {
                 udp: arguments.udp,
                 interval: arguments.interval,
@@ -79,7 +89,11 @@ impl Test {
                 ..ServerOptions::new(local)
             }));
         };
-        let defaults = ClientOptions::new(resolve(host, arguments.port)?);
+        let server = match &arguments.device {
+            NetworkDevice::Own(device) => resolve(without_zone(host, device)?, arguments.port)?,
+            NetworkDevice::Kernel => resolve(host, arguments.port)?,
+        };
+        let defaults = ClientOptions::new(server);
         let amount = match (arguments.amount, arguments.time) {
             (Some(bytes), _) => Amount::Bytes(bytes),
             (None, Some(time)) => Amount::Time(time),
@@ -98,6 +112,19 @@ impl Test {
             no_delay: arguments.no_delay,
             ..defaults
         }))
+    }
+}
+
+/// Returns `host` without the zone of an IPv6 address (RFC 4007 §11), as in `fe80::1%fp0`. The zone
+/// must be the interface of fullpipe's stack, which has no other.
+fn without_zone<'a>(host: &'a str, device: &DeviceSpec) -> Result<&'a str, Failure> {
+    match host.split_once('%') {
+        Some((address, zone)) if zone == device.name => Ok(address),
+        Some((address, zone)) => Err(Failure::usage(format!(
+            "-c {host}: fullpipe's stack has no interface `{zone}`: write {address}%{}, or {address} alone",
+            device.name
+        ))),
+        None => Ok(host),
     }
 }
 
@@ -227,6 +254,24 @@ impl Plan {
             eprintln!("address {}/{}", lease.address, lease.prefix_len);
         }
         Ok(runtime)
+    }
+}
+
+/// Waits until the stack may use an address from which it can reach `server`, for at most
+/// [`ADDRESS_PATIENCE`]. An IPv6 address is not used before the stack knows that no other host has
+/// it (RFC 4862 §5.4), which takes a second. Without an address, the test itself reports the error.
+fn wait_for_source(runtime: &Runtime, server: IpAddr) {
+    let IpAddr::V6(to) = server else {
+        return;
+    };
+    let started = Instant::now();
+    let has_source = || {
+        let source = runtime.with_stack(|stack, _| stack.routes().source(server));
+        matches!(source, Some(IpAddr::V6(from))
+            if from.is_unicast_link_local() == to.is_unicast_link_local())
+    };
+    while !has_source() && started.elapsed() < ADDRESS_PATIENCE {
+        thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -99,6 +99,70 @@ fn iperf_on_the_wire_of_an_interface_counts_the_bytes_of_stock_iperf() {
     );
 }
 
+/// Returns the link-local address of the stack of process `id`, once it may be used.
+fn link_local_of(id: u32) -> String {
+    for _ in 0..300 {
+        let asks = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
+            .args(["addr", &id.to_string()])
+            .output();
+        let text = asks.expect("the program starts").stdout;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let mut words = text.lines().filter(|line| !line.contains("tentative"));
+        let found = words.find_map(|line| line.split_whitespace().find(|w| w.starts_with("fe80:")));
+        if let Some((address, _)) = found.and_then(|prefix| prefix.split_once('/')) {
+            return address.to_owned();
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+    panic!("the stack has no link-local address");
+}
+
+/// RFC 4007 §11: on each side the zone of the address is the side's own interface.
+#[test]
+#[ignore = "needs root, network devices and strangers' programs: cargo xtask test"]
+fn a_link_local_address_with_a_zone_is_reached_from_both_sides() {
+    apart::in_network_namespace(
+        "a_link_local_address_with_a_zone_is_reached_from_both_sides",
+        || {
+            ip("link add fpzone0 type veth peer name fpzone1");
+            ip("addr add fe80::99/64 dev fpzone1 nodad");
+            ip("link set fpzone0 up");
+            ip("link set fpzone1 up");
+            let fullpipe = env!("CARGO_BIN_EXE_fullpipe");
+            let ours = "--dev packet:fpzone0 --addr fd77::2/64 --set ip.autoconfiguration=true";
+            for reversed in ["", " -R"] {
+                let server = start(fullpipe, &format!("iperf -s -P 1 {ours}"));
+                let address = link_local_of(server.id());
+                let flags = format!("-V -c {address}%fpzone1 -y C -n {BYTES}{reversed}");
+                let stock = client("iperf", &flags);
+                let (succeeds, text) = output(server);
+                let what = format!("{flags}: {text} and {stock}");
+                assert!(succeeds && text.contains("limits ("), "{what}");
+                assert!(stock.contains(&format!(",{BYTES},")), "{what}");
+            }
+
+            let mut server = start("iperf", "-V -s -y C");
+            let text = client(
+                fullpipe,
+                &format!("iperf -c fe80::99%fpzone0 -n {BYTES} {ours}"),
+            );
+            server.kill().expect("it is our child");
+            server.wait().expect("it is our child");
+            assert!(
+                text.contains("28.6 MBytes") && text.contains("limits ("),
+                "{text}"
+            );
+
+            let (succeeds, text) =
+                output(start(fullpipe, &format!("iperf -c fe80::99%eth7 {ours}")));
+            assert!(
+                !succeeds && text.contains("write fe80::99%fpzone0"),
+                "{text}"
+            );
+        },
+    );
+}
+
 #[test]
 #[ignore = "needs root and network devices: cargo xtask test"]
 fn a_link_joins_the_networks_of_two_interfaces() {

@@ -139,18 +139,25 @@ impl Stock {
     /// Waits until the server listens. Does not connect, because iperf would count the connection
     /// as a test.
     pub fn wait_for_tcp(&self, at: SocketAddr) {
-        self.wait_for("/proc/thread-self/net/tcp", at, " 00000000:0000 0A");
+        self.wait_for("tcp", at, ":0000 0A");
     }
 
     /// Waits until the server's UDP socket is bound.
     pub fn wait_for_udp(&self, at: SocketAddr) {
-        self.wait_for("/proc/thread-self/net/udp", at, " 00000000:0000");
+        self.wait_for("udp", at, ":0000");
     }
 
-    fn wait_for(&self, table: &str, at: SocketAddr, rest: &str) {
-        let wanted = format!(":{:04X}{rest}", at.port());
+    /// Waits for a socket on the port of `at` that is not connected, in the kernel's table of
+    /// `protocol`. `state` is the end of its peer's address and its state.
+    fn wait_for(&self, protocol: &str, at: SocketAddr, state: &str) {
+        let (table, peer) = match at {
+            SocketAddr::V4(_) => (protocol.to_owned(), "0".repeat(8)),
+            SocketAddr::V6(_) => (format!("{protocol}6"), "0".repeat(32)),
+        };
+        let table = format!("/proc/thread-self/net/{table}");
+        let wanted = format!(":{:04X} {peer}{state}", at.port());
         let is_there = wait_until(|| {
-            std::fs::read_to_string(table)
+            std::fs::read_to_string(&table)
                 .unwrap_or_default()
                 .contains(&wanted)
         });
