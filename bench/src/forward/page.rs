@@ -99,6 +99,9 @@ pub fn tables(rows: &[ForwardRow]) -> String {
     let mut text = String::new();
     for table in TABLES {
         text.push_str(&table_of(rows, table));
+        if table.0 == TABLES[0].0 {
+            text.push_str(&leads(rows));
+        }
     }
     let failed: Vec<String> = rows.iter().filter_map(failure).collect();
     if !failed.is_empty() {
@@ -107,6 +110,32 @@ pub fn tables(rows: &[ForwardRow]) -> String {
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
+}
+
+/// Returns a sentence that names the cases in which another forwarder has more goodput than
+/// fullpipe by at least half a percent. Empty if there are none.
+fn leads(rows: &[ForwardRow]) -> String {
+    let of_case = |case| {
+        let base = rows
+            .iter()
+            .find(|row| row.case == case && row.contender == Contender::Fullpipe);
+        let base = base.and_then(ForwardRow::goodput_mbps);
+        let others = rows.iter().filter(move |row| row.case == case);
+        others.filter_map(move |row| {
+            let ratio = row.goodput_mbps()? / base?;
+            let name = row.contender.name();
+            (ratio >= 1.005).then(|| format!("{} ({name}, {ratio:.2} ×)", case.name()))
+        })
+    };
+    let cases = ForwardCase::value_variants().iter().copied();
+    let found: Vec<String> = cases.flat_map(of_case).collect();
+    match found.is_empty() {
+        true => String::new(),
+        false => format!(
+            "Another forwarder has more goodput than fullpipe in these cases: {}.\n\n",
+            found.join(", ")
+        ),
+    }
 }
 
 /// Returns a table: a line for each case, a column for each forwarder. A cell has the value and

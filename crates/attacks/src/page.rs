@@ -62,7 +62,8 @@ the time of the client's transfer during the attack. Attackers send 20 packets p
 connection that makes no progress for 5 s. Attacks from on-link addresses and attacks over IPv6 run on an Ethernet, where\n\
 neither host knows the other's link address at first. All other attacks run on a link without link addresses. In attacks whose name begins with IPv6, the client uses IPv6.\n\
 There are two exceptions: in the attacks with router advertisements and with claims of the host's new addresses, the client uses IPv4, and the hosts\n\
-form IPv6 addresses from router advertisements.\n\
+form IPv6 addresses from router advertisements. Attacks on the DNS resolver, such as answers out of turn, are not here but in\n\
+[security.md](security.md), because they are judged by their effect and not by their cost.\n\
 \n\
 *Peak blocks* is the largest number of blocks of packet memory used or reserved (the host has 256). *Blocks left* is the number of blocks still used or reserved after the attack.\n\
 *Peak ranges* is the largest number of ranges used for reassembly (the host has 1,024). *Peak pieces* is the largest number of ranges recorded for\n\

@@ -283,12 +283,8 @@ fn udp_client(ends: Ends, length: usize, bits: u64, reverse: bool) -> ClientOpti
 }
 
 /// Runs a UDP test in one direction. Returns the numbers of datagrams sent and lost.
-fn udp_loss(
-    (ends, runtime): (Ends, &Runtime),
-    direction: &str,
-    length: usize,
-    bits: u64,
-) -> (u64, u64) {
+fn udp_loss((ends, runtime): (Ends, &Runtime), direction: &str, length: usize) -> (u64, u64) {
+    let bits = DATAGRAM_RATE;
     let options = ServerOptions {
         udp: true,
         connections: Some(1),
@@ -316,9 +312,7 @@ fn udp_loss(
         "to stock iperf" => {
             let stock = stock_server();
             let (summary, text) = client(runtime, &udp_client(ends, length, bits, false));
-            let report = summary.streams[0]
-                .server_report
-                .expect("the server reports");
+            let report = summary.streams[0].server_report.expect("the report");
             assert_eq!(
                 report.loss.total, summary.streams[0].datagrams_sent,
                 "{direction}: {text}"
@@ -412,7 +406,7 @@ fn assert_each_datagram_is_accounted_for(ends: Ends, fragments: u64) {
         "to stock iperf, reversed",
     ] {
         let before = drops(&runtime);
-        let (total, lost) = udp_loss((ends, &runtime), direction, length, DATAGRAM_RATE);
+        let (total, lost) = udp_loss((ends, &runtime), direction, length);
         let mut dropped = drops(&runtime);
         for (now, then) in dropped.iter_mut().zip(before) {
             assert_eq!(now.0, then.0);
@@ -470,8 +464,8 @@ fn assert_a_capture_is_right(ends: Ends) {
         });
     }
     let length = ends.datagram_of(5);
-    udp_loss((ends, &runtime), "to us", length, DATAGRAM_RATE);
-    udp_loss((ends, &runtime), "to stock iperf", length, DATAGRAM_RATE);
+    udp_loss((ends, &runtime), "to us", length);
+    udp_loss((ends, &runtime), "to stock iperf", length);
     drop(runtime); // completes the file
     assert_eq!(tshark(&path, &["-Y", WRONG]), "", "wrong frames");
     let version = if ends.ours().is_ipv4() { "ip" } else { "ipv6" };

@@ -41,7 +41,7 @@ fn payload_in_any_order_is_received_once() {
 }
 
 #[test]
-fn what_came_before_is_counted_byte_by_byte() {
+fn repeated_payload_is_counted_byte_by_byte() {
     for (segments, again) in [
         (&[(1, 0, 1_000), (1, 0, 1_000)][..], 1_000),
         (&[(1, 0, 1_000), (1, 500, 1_000)], 500),

@@ -60,6 +60,7 @@ impl StoredEnd {
     }
 
     /// Returns address and port.
+    #[cfg(any(feature = "udp", test))]
     pub(crate) const fn get(self) -> SocketAddr {
         SocketAddr::new(self.ip.get(), self.port)
     }
