@@ -32,19 +32,43 @@ const LEVELS: usize = 9;
 const TICKS: u64 = 1 << (SLOT_BITS * LEVELS as u32);
 /// Index of the list of timers already due; it follows the indices of all slots.
 const DUE: u16 = (LEVELS * SLOTS) as u16;
-/// Value of `Timer::list` for an index without a deadline.
-const UNSET: u16 = u16::MAX;
+/// List of an index without a deadline.
+const UNSET: u16 = (1 << LIST_BITS) - 1;
+/// Bits of the number of a list. A deadline takes the other 54 bits of a 64-bit number.
+const LIST_BITS: u32 = 10;
 /// Largest number of indices of a wheel without a table of heads.
 const FEW: u32 = 64;
 
 #[derive(Clone, Copy, Debug)]
 struct Timer {
-    /// Deadline in ticks, rounded up.
-    deadline: u64,
+    /// Deadline in ticks, rounded up, and in the lowest bits the index of the list that contains
+    /// this timer, or `UNSET`.
+    deadline_and_list: u64,
     before: u32,
     after: u32,
-    /// Index of the list that contains this timer, or `UNSET`.
-    list: u16,
+}
+
+impl Timer {
+    const UNSET: Self = Self {
+        deadline_and_list: UNSET as u64,
+        before: NONE,
+        after: NONE,
+    };
+
+    /// Returns the deadline in ticks, rounded up; meaningless without a list.
+    const fn deadline(&self) -> u64 {
+        self.deadline_and_list >> LIST_BITS
+    }
+
+    /// Returns the index of the list that contains this timer, or `UNSET`.
+    const fn list(&self) -> u16 {
+        self.deadline_and_list as u16 & UNSET
+    }
+
+    /// Sets the deadline, below [`TICKS`], and the list.
+    const fn set(&mut self, deadline: u64, list: u16) {
+        self.deadline_and_list = deadline << LIST_BITS | list as u64;
+    }
 }
 
 /// The timers of the indices below a fixed number.
@@ -66,14 +90,8 @@ pub(crate) struct TimerWheel {
 impl TimerWheel {
     /// Allocates a wheel for the indices below `indices`.
     pub(crate) fn new(indices: u32) -> Self {
-        let unset = Timer {
-            deadline: 0,
-            before: NONE,
-            after: NONE,
-            list: UNSET,
-        };
         Self {
-            timers: alloc::vec![unset; indices as usize],
+            timers: alloc::vec![Timer::UNSET; indices as usize],
             heads: alloc::vec![NONE; if indices <= FEW { 0 } else { LEVELS * SLOTS }],
             first_due: NONE,
             occupied: [0; LEVELS],
@@ -93,10 +111,10 @@ impl TimerWheel {
     pub(crate) fn set(&mut self, index: u32, at: Option<Instant>) {
         let deadline = at.map_or(TICKS, |at| at.as_nanos().div_ceil(1 << TICK_SHIFT));
         let timer = &self.timers[index as usize];
-        let known = if timer.list == UNSET {
+        let known = if timer.list() == UNSET {
             TICKS
         } else {
-            timer.deadline
+            timer.deadline()
         };
         if deadline != known {
             self.change(index, deadline);
@@ -110,8 +128,7 @@ impl TimerWheel {
             return self.unlink(index);
         }
         self.unlink(index);
-        self.timers[index as usize].deadline = deadline;
-        self.link(index);
+        self.link(index, deadline);
     }
 
     /// Returns the time at which to call [`expire`](Self::expire) next; `None` if no timer is set.
@@ -124,7 +141,7 @@ impl TimerWheel {
         let head = self.head(level * SLOTS + slot);
         let timer = &self.timers[head as usize];
         if timer.after == NONE {
-            return Some(instant(timer.deadline));
+            return Some(instant(timer.deadline()));
         }
         Some(instant(self.slot_start(level, slot)))
     }
@@ -158,9 +175,9 @@ impl TimerWheel {
         self.set_head(list, NONE);
         self.vacate(list);
         while index != NONE {
-            let after = self.timers[index as usize].after;
-            self.link(index);
-            index = after;
+            let timer = self.timers[index as usize];
+            self.link(index, timer.deadline());
+            index = timer.after;
         }
     }
 
@@ -170,7 +187,7 @@ impl TimerWheel {
             return self.first_due;
         }
         self.heads.get(list).copied().unwrap_or_else(|| {
-            let is_head = |timer: &Timer| usize::from(timer.list) == list && timer.before == NONE;
+            let is_head = |timer: &Timer| usize::from(timer.list()) == list && timer.before == NONE;
             let head = self.timers.iter().position(is_head);
             head.map_or(NONE, |index| index as u32)
         })
@@ -215,9 +232,8 @@ impl TimerWheel {
         (above | slot as u64) << shift
     }
 
-    /// Links `index` to the list of its deadline.
-    fn link(&mut self, index: u32) {
-        let deadline = self.timers[index as usize].deadline;
+    /// Links `index` to the list of `deadline`, which becomes its deadline.
+    fn link(&mut self, index: u32, deadline: u64) {
         let list = if deadline <= self.elapsed {
             usize::from(DUE)
         } else {
@@ -233,21 +249,18 @@ impl TimerWheel {
             self.timers[after as usize].before = index;
         }
         let timer = &mut self.timers[index as usize];
-        (timer.before, timer.after, timer.list) = (NONE, after, list as u16);
+        (timer.before, timer.after) = (NONE, after);
+        timer.set(deadline, list as u16);
     }
 
     /// Removes `index` from its list, if any.
     fn unlink(&mut self, index: u32) {
-        let Timer {
-            before,
-            after,
-            list,
-            ..
-        } = self.timers[index as usize];
+        let timer = &mut self.timers[index as usize];
+        let (list, before, after) = (timer.list(), timer.before, timer.after);
         if list == UNSET {
             return;
         }
-        self.timers[index as usize].list = UNSET;
+        timer.set(0, UNSET);
         if after != NONE {
             self.timers[after as usize].before = before;
         }
