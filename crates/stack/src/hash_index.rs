@@ -1,6 +1,6 @@
 //! A hash table of fixed size, from keys, which the caller keeps, to 32-bit values.
 //!
-//! Rule: the table is at most half full and hashed with a secret, so a lookup takes
+//! Rule: the table is at most three quarters full and hashed with a secret, so a lookup takes
 //! constant time whatever keys an attacker chooses. An entry has four bytes of hash and
 //! four of value; the caller compares the key. A removal moves later entries back, so
 //! there are no tombstones.
@@ -33,7 +33,7 @@ pub(crate) struct HashIndex {
 impl HashIndex {
     /// Allocates a table with room for `most` entries.
     pub(crate) fn new(most: u32, secret: Secret) -> Self {
-        let buckets = (most as usize * 2).next_power_of_two().max(2);
+        let buckets = most as usize + most.div_ceil(3) as usize + 1;
         let free = Bucket {
             hash: 0,
             value: FREE,
@@ -119,9 +119,7 @@ impl HashIndex {
             }
             // Move the entry into the hole (the bucket that became free) if the hole lies between
             // the bucket of the entry's hash, where a search begins, and the entry.
-            let from_home = at.wrapping_sub(self.home(bucket.hash)) & self.mask();
-            let from_hole = at.wrapping_sub(hole) & self.mask();
-            if from_home >= from_hole {
+            if self.distance(self.home(bucket.hash), at) >= self.distance(hole, at) {
                 self.buckets[hole] = bucket;
                 hole = at;
             }
@@ -139,15 +137,24 @@ impl HashIndex {
         at
     }
 
-    fn mask(&self) -> usize {
-        self.buckets.len() - 1
-    }
-
+    /// Returns the bucket at which the search for `hash` begins: the hash as a fraction of 2³²,
+    /// times the number of buckets.
     fn home(&self, hash: u32) -> usize {
-        hash as usize & self.mask()
+        ((u64::from(hash) * self.buckets.len() as u64) >> u32::BITS) as usize
     }
 
     fn after(&self, at: usize) -> usize {
-        (at + 1) & self.mask()
+        if at + 1 == self.buckets.len() {
+            return 0;
+        }
+        at + 1
+    }
+
+    /// Returns the number of steps from bucket `from` to bucket `to`.
+    fn distance(&self, from: usize, to: usize) -> usize {
+        if to < from {
+            return to + self.buckets.len() - from;
+        }
+        to - from
     }
 }
