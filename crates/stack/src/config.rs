@@ -416,6 +416,20 @@ impl Config {
         }
     }
 
+    /// Returns the number of connections that may be busy before the stack allocates more memory:
+    /// `stack.busy_connections`, or all connections if that knob is 0.
+    pub(crate) fn busy_connections(&self) -> u32 {
+        let StackConfig {
+            connections,
+            busy_connections,
+            ..
+        } = self.stack;
+        match busy_connections {
+            0 => connections,
+            busy => busy.min(connections),
+        }
+    }
+
     /// Returns the number of UDP sockets: `udp.sockets`, or 0 in a build without UDP.
     pub(crate) const fn udp_sockets(&self) -> u32 {
         match cfg!(feature = "udp") {

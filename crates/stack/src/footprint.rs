@@ -10,7 +10,7 @@ use fullpipe_pool::knobs::KnobError;
 use fullpipe_tcp::{Connection, trace::TraceRecord};
 
 use crate::{
-    config::{Config, PoolConfig, StackConfig},
+    config::{Config, PoolConfig},
     source_limit::MOST_ACCOUNTS,
 };
 
@@ -18,7 +18,7 @@ use crate::{
 /// bucket.
 mod entry {
     /// A connection with its record. A busy connection has a `Connection` in addition.
-    pub(super) const CONNECTION: usize = 608;
+    pub(super) const CONNECTION: usize = 432;
     pub(super) const LISTENER: usize = 256;
     pub(super) const HALF_OPEN: usize = 288;
     pub(super) const TIME_WAIT: usize = 208;
@@ -46,8 +46,8 @@ mod entry {
     pub(super) const ANSWER: usize = 176;
 }
 
-/// Bytes of a busy connection, with its links.
-const BUSY: usize = size_of::<Connection>() + 16;
+/// Bytes of a busy connection, with its links and its own sent range.
+const BUSY: usize = size_of::<Connection>() + 16 + entry::SENT_RANGE;
 
 /// Upper bound on the bytes of tables whose size no knob changes.
 const FIXED: u64 = 8 * 1024;
@@ -98,15 +98,12 @@ const fn pool_part(pool: &PoolConfig) -> Part {
 }
 
 /// Returns the part of the busy connections.
-fn busy_part(stack: &StackConfig) -> Part {
-    match stack.busy_connections {
-        0 => ("stack.connections", [stack.connections, 1], BUSY),
-        busy => (
-            "stack.busy_connections",
-            [busy.min(stack.connections), 1],
-            BUSY,
-        ),
-    }
+fn busy_part(config: &Config) -> Part {
+    let name = match config.stack.busy_connections {
+        0 => "stack.connections",
+        _ => "stack.busy_connections",
+    };
+    (name, [config.busy_connections(), 1], BUSY)
 }
 
 /// Returns the number of interfaces of a new stack.
@@ -138,7 +135,7 @@ fn parts(config: &Config) -> [Part; PARTS] {
             [stack.connections, 1],
             entry::CONNECTION,
         ),
-        busy_part(stack),
+        busy_part(config),
         ("stack.listeners", [stack.listeners, 1], entry::LISTENER),
         ("stack.half_open", [stack.half_open, 1], entry::HALF_OPEN),
         (

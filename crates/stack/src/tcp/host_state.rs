@@ -42,14 +42,13 @@ pub(crate) struct HostState {
 impl HostState {
     /// Allocates the trace and the nodes for sent ranges.
     pub(crate) fn new(config: &Config) -> Self {
-        let sizes = &config.stack;
         Self {
             config: config.tcp.clone(),
             counters: TcpCounters::default(),
             discards: Discards::default(),
             trace: Trace::new(config.trace.records as usize),
-            sent: SentArena::new(config.sent_range_count(), sizes.connections)
-                .with_max_cuts(sizes.sent_ranges_each),
+            sent: SentArena::new(config.sent_range_count(), config.busy_connections())
+                .with_max_cuts(config.stack.sent_ranges_each),
             congestion: CongestionRegistry::new(),
         }
     }

@@ -4,7 +4,7 @@
 //! node is counted, as a measure of work that is the same on every machine. Only the
 //! scoreboard, its lists and its tree interpret the links.
 
-use alloc::{boxed::Box, vec};
+use alloc::{vec, vec::Vec};
 use core::cell::Cell;
 
 use fullpipe_pool::{
@@ -26,11 +26,12 @@ pub(super) const SMALL_SEGMENT: u32 = 256;
 /// The nodes of all connections of a host.
 #[derive(Debug)]
 pub struct SentArena {
-    nodes: Box<[Sent]>,
+    nodes: Vec<Sent>,
     free: u32,
     free_count: u32,
     /// Free nodes that are kept for connections without a node, one per connection, so that every
-    /// connection can send.
+    /// connection can send. In a build with the feature `resting`, more connections than have a
+    /// kept node may send, and the arena then grows.
     reserved_nodes: u32,
     /// Nodes that connections share beyond the first node of each.
     shared: u32,
@@ -47,12 +48,12 @@ pub struct SentArena {
 }
 
 impl SentArena {
-    /// Creates an arena with `ranges` nodes and one more for each of
-    /// `connections`. Allocates here and only here.
+    /// Creates an arena with `ranges` nodes and one more for each of `connections`, the number of
+    /// connections that may send at the same time before the arena grows.
     pub fn new(ranges: u32, connections: u32) -> Self {
         let count = ranges + connections;
         let unused = Sent::new(SeqNum(0)..SeqNum(0), Instant::ZERO, Snapshot::default());
-        let mut nodes = vec![unused; count as usize].into_boxed_slice();
+        let mut nodes = vec![unused; count as usize];
         for (index, node) in nodes.iter_mut().enumerate() {
             node.next = index as u32 + 1;
         }
@@ -75,7 +76,7 @@ impl SentArena {
 
     /// Returns the heap memory in bytes.
     pub fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.nodes)
+        self.nodes.capacity() * size_of::<Sent>()
     }
 
     /// Limits the ranges that SACK blocks may split off in one connection to `each`, so that a peer
@@ -180,6 +181,9 @@ impl SentArena {
     /// free for this connection.
     pub(super) fn allocate(&mut self, node: Sent, is_first: bool) -> Option<u32> {
         let available = if is_first {
+            if cfg!(feature = "resting") && self.reserved_nodes == 0 {
+                return Some(self.grow(node));
+            }
             self.free_count
         } else {
             self.shared_free()
@@ -194,6 +198,13 @@ impl SentArena {
         self.free_count -= 1;
         self.nodes[index as usize] = node;
         Some(index)
+    }
+
+    /// Adds a node, which is kept for connections without a node once it is free.
+    #[cold]
+    fn grow(&mut self, node: Sent) -> u32 {
+        self.nodes.push(node);
+        self.nodes.len() as u32 - 1
     }
 
     /// Frees a node; `is_only` if the connection has no other node.

@@ -175,6 +175,25 @@ fn the_first_range_of_a_connection_neither_uses_up_shared_nodes_nor_makes_them_s
     assert_eq!(rig.arena.free_count(), rig.arena.capacity());
 }
 
+/// The arena was created for one connection; two shared nodes are free.
+#[test]
+#[cfg(feature = "resting")]
+fn the_arena_grows_for_the_first_range_of_each_further_connection() {
+    let mut arena = SentArena::new(2, 1);
+    let mut boards = [(); 5].map(|()| Scoreboard::new());
+    for board in &mut boards {
+        let range = SeqNum(0)..SeqNum(10);
+        board.on_sent(range, Instant::ZERO, Snapshot::default(), &mut arena);
+        board.verify(SeqNum(0), SeqNum(10), &arena);
+    }
+    assert_eq!((arena.capacity(), arena.free_count()), (2 + 5, 2));
+    assert_eq!(arena.refused(), 0);
+    for board in &mut boards {
+        board.clear(&mut arena);
+    }
+    assert_eq!(arena.free_count(), arena.capacity());
+}
+
 #[test]
 fn a_run_that_is_not_in_flight_is_not_extended() {
     let ms = Instant::from_millis;
