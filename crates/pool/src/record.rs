@@ -7,7 +7,9 @@
 //! bits more than its significant bits without the first. `u32::MAX`, which often means that there
 //! is no value, takes seven bits. A time and a sequence number are stored
 //! as the difference from an earlier one in the same record, because most of them are close. A
-//! number that is nearly always the same takes one bit if it is.
+//! number that is nearly always the same takes one bit if it is. A connection has several sizes of
+//! its segments, most of them equal: a number of 8 to 16 bits that equals the last such number takes
+//! seven bits.
 
 use crate::{Duration, Instant};
 use core::num::NonZeroU16;
@@ -20,8 +22,12 @@ mod tests;
 const LENGTH_BITS: u32 = 6;
 /// In place of a length: the number is `u32::MAX`.
 const NO_VALUE: u64 = 63;
+/// In place of a length: the number equals the last number whose length is in [`SIZES`].
+const AGAIN: u64 = 62;
 /// In place of a length: all 64 bits follow.
-const LONG: u32 = 62;
+const LONG: u32 = 61;
+/// Lengths of numbers that often occur twice in a record, without the first significant bit.
+const SIZES: Range<u32> = 7..16;
 /// Largest difference between two sequence numbers of the same direction that is expected; a larger
 /// one means the other direction.
 const NEAR: i32 = 1 << 24;
@@ -87,6 +93,8 @@ struct Earlier<'a> {
     nanos: u64,
     /// One sequence number of each direction.
     numbers: [u32; 2],
+    /// Last number whose length is in [`SIZES`].
+    size: u64,
     /// The values that the next usual numbers have in most records.
     usual: &'a [u32],
 }
@@ -96,6 +104,13 @@ impl<'a> Earlier<'a> {
         Self {
             usual,
             ..Self::default()
+        }
+    }
+
+    /// Keeps a number that was stored with its length, if the length is in [`SIZES`].
+    fn keep_size(&mut self, value: u64, length: u32) {
+        if SIZES.contains(&length) {
+            self.size = value;
         }
     }
 
@@ -161,12 +176,15 @@ impl<'a> RecordWriter<'a> {
             let rest = u64::BITS - 1 - value.leading_zeros();
             if value == u32::MAX.into() {
                 self.put(NO_VALUE, LENGTH_BITS);
+            } else if value == self.earlier.size {
+                self.put(AGAIN, LENGTH_BITS);
             } else if rest >= LONG {
                 self.put(LONG.into(), LENGTH_BITS);
                 self.put(value, u64::BITS);
             } else {
                 self.put(rest.into(), LENGTH_BITS);
                 self.put(value, rest);
+                self.earlier.keep_size(value, rest);
             }
         }
     }
@@ -246,8 +264,13 @@ impl<'a> RecordReader<'a> {
         }
         match self.take(LENGTH_BITS) {
             NO_VALUE => u32::MAX.into(),
+            AGAIN => self.earlier.size,
             rest if rest == u64::from(LONG) => self.take(u64::BITS),
-            rest => self.take(rest as u32) | 1 << rest,
+            rest => {
+                let value = self.take(rest as u32) | 1 << rest;
+                self.earlier.keep_size(value, rest as u32);
+                value
+            }
         }
     }
 

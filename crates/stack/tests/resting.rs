@@ -176,6 +176,27 @@ fn connections_of_a_removed_address_rest() {
     pair.b.stack.verify(pair.now);
 }
 
+/// The tables of a connection are counted by comparing two hosts that differ in the number of
+/// connections only. The record of a connection that has carried payload fits into its part of the
+/// table (docs/decisions/0038).
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn a_connection_at_rest_takes_at_most_400_bytes_in_all_tables() {
+    let bytes = |connections: u32| {
+        let mut config = Config::default();
+        for (name, value) in [
+            ("stack.busy_connections", 16),
+            ("stack.connections", connections),
+        ] {
+            config.set(name, &value.to_string()).expect("a knob");
+        }
+        let parts = Pair::new(&config).a.stack.memory();
+        parts.iter().map(|part| part.bytes).sum::<usize>()
+    };
+    let each = (bytes(5_000) - bytes(1_000)) / 4_000;
+    assert!(each <= 372, "{each} bytes");
+}
+
 /// Busy connections with unacknowledged payload cannot rest, so a connection that becomes busy needs
 /// more memory.
 #[test]

@@ -83,3 +83,23 @@ fn a_usual_number_takes_one_bit_and_another_one_comes_back() {
         assert_eq!(numbers.map(|_| reader.usual()), numbers);
     }
 }
+
+#[test]
+fn a_size_that_occurs_again_takes_seven_bits() {
+    let sizes = [
+        1_460u64,
+        1_460,
+        3,
+        1 << 40,
+        1_460,
+        127,
+        128,
+        1_460,
+        128,
+        65_535,
+        65_536,
+        65_535,
+    ];
+    assert_eq!(round_trip(&sizes).0, sizes);
+    assert_eq!(round_trip(&[1_460u16; 9]).1, (17 + 8 * 7usize).div_ceil(8));
+}

@@ -153,7 +153,7 @@ impl TcpLayer {
             traced_pool: [(0, 0); Holder::ALL.len()],
             last_pressure: Pressure::Low,
             slots: Slab::new(sizes.connections),
-            residence: Residence::new(sizes.connections, sizes.busy_connections, &config.tcp),
+            residence: Residence::new(sizes.connections, config.busy_connections(), &config.tcp),
             listeners: ListeningSockets::new(sizes.listeners, sizes.connections, secret),
             transmit_queue: TransmitQueue::new(config.arp.entries, sizes.connections),
             resets: Resets::new(

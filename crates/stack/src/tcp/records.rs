@@ -1,7 +1,8 @@
 //! The records of connections at rest, in chunks of equal size.
 //!
-//! Rule: a record is a chain of chunks from one table, which is allocated at construction. This file
-//! does not know the content of a record.
+//! Rule: a record is a chain of chunks from one table. The chunks that most records need are
+//! allocated at construction, and a record for which too few are free lets the table grow, because a
+//! connection that cannot rest takes far more memory. This file does not know the content of a record.
 
 use alloc::vec::Vec;
 
@@ -10,8 +11,10 @@ mod tests;
 
 /// Bytes of a record in one chunk.
 const CHUNK: usize = 44;
-/// Chunks for each connection on average.
-const CHUNKS_EACH: u32 = 5;
+/// Chunks allocated at first for each connection.
+const CHUNKS_EACH: u32 = 4;
+/// The table grows by one part in this many.
+const GROWTH: u32 = 16;
 /// Longest record. A connection with a longer one does not rest.
 pub(super) const LONGEST: usize = 12 * CHUNK;
 /// End of a chain.
@@ -34,32 +37,43 @@ pub(super) struct Records {
 impl Records {
     /// Allocates the chunks for `connections` connections at rest.
     pub(super) fn new(connections: u32) -> Self {
-        let count = connections * CHUNKS_EACH;
+        let mut records = Self {
+            chunks: Vec::new(),
+            first_free: NONE,
+            free: 0,
+        };
+        records.grow(connections * CHUNKS_EACH);
+        records
+    }
+
+    /// Adds `more` free chunks.
+    fn grow(&mut self, more: u32) {
+        let (from, to) = (self.chunks.len() as u32, self.chunks.len() as u32 + more);
+        let first_free = self.first_free;
         let chunk = |next| Chunk {
             bytes: [0; CHUNK],
-            next: if next == count { NONE } else { next },
+            next: if next == to { first_free } else { next },
         };
-        Self {
-            chunks: (1..=count).map(chunk).collect(),
-            first_free: if count == 0 { NONE } else { 0 },
-            free: count,
+        self.chunks.reserve_exact(more as usize);
+        self.chunks.extend((from + 1..=to).map(chunk));
+        self.free += more;
+        if more > 0 {
+            self.first_free = from;
         }
     }
 
     /// Returns the heap memory in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.chunks)
+        self.chunks.capacity() * size_of::<Chunk>()
     }
 
-    /// Returns true if no chunk is free.
-    pub(super) const fn is_full(&self) -> bool {
-        self.free == 0
-    }
-
-    /// Stores a record that is not empty. Returns its number; `None` if too few chunks are free.
-    pub(super) fn add(&mut self, record: &[u8]) -> Option<u32> {
+    /// Stores a record that is not empty. Returns its number.
+    pub(super) fn add(&mut self, record: &[u8]) -> u32 {
         let needed = record.len().div_ceil(CHUNK) as u32;
-        self.free = self.free.checked_sub(needed)?;
+        if needed > self.free {
+            self.grow(needed.max(self.chunks.len() as u32 / GROWTH));
+        }
+        self.free -= needed;
         let first = self.first_free;
         let (mut last, mut next) = (NONE, first);
         for part in record.chunks(CHUNK) {
@@ -69,7 +83,7 @@ impl Records {
         }
         self.chunks[last as usize].next = NONE;
         self.first_free = next;
-        Some(first)
+        first
     }
 
     /// Copies record `number` into `bytes`. The rest of its last chunk is meaningless.

@@ -3,7 +3,8 @@
 //! Rule: a connection rests only when another one needs its place, and becomes busy again before
 //! the next call, so callers see no difference. The search for a connection that can rest is
 //! bounded; if it finds none, the table of busy connections grows. After construction only that growth
-//! allocates, and only if the knob `stack.busy_connections` is lower than `stack.connections`.
+//! and the growth of the table of records allocate, and only if the knob `stack.busy_connections` is
+//! lower than `stack.connections`.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::mem::MaybeUninit;
@@ -57,12 +58,8 @@ pub(crate) struct Residence {
 
 impl Residence {
     /// Allocates memory for `connections` connections, of which `busy` can be busy before more is
-    /// allocated; 0 stands for all.
+    /// allocated.
     pub(crate) fn new(connections: u32, busy: u32, config: &TcpConfig) -> Self {
-        let busy = match busy {
-            0 => connections,
-            busy => busy.min(connections),
-        };
         let usual = UsualNumbers::new(config);
         Self {
             spare: (0..busy)
@@ -170,29 +167,22 @@ impl Residence {
         Connection::from_record(&bytes, &self.usual)
     }
 
-    /// Lets one busy connection rest, unless the first few that are asked have work to do or too few
-    /// chunks are free.
+    /// Lets one busy connection rest, unless the first few that are asked have work to do.
     #[cold]
     #[inline(never)]
     fn rest_one(&mut self, slots: &mut Slab<ConnectionSlot>) {
-        if self.records.is_full() {
-            return;
-        }
         let mut bytes = [0; LONGEST];
         for _ in 0..self.owners.len().min(SEARCH) {
             self.hand = (self.hand + 1) % self.owners.len() as u32;
             let owner = self.owners[self.hand as usize];
             let busy = slots[owner].place.busy();
             let len = busy.and_then(|connection| connection.to_record(&mut bytes, &self.usual));
-            let Some(len) = len else {
-                continue;
-            };
-            // Records have similar lengths: if this one finds no room, the others need not be tried.
-            if let Some(record) = self.records.add(&bytes[..len]) {
+            if let Some(len) = len {
+                let record = self.records.add(&bytes[..len]);
                 self.remove(owner, slots);
                 slots[owner].place.number = record;
+                return;
             }
-            return;
         }
     }
 }
