@@ -46,6 +46,13 @@ mod entry {
     pub(super) const ANSWER: usize = 176;
 }
 
+/// Largest number of rows of a table. The links of a 32-bit machine have 16 bits.
+pub(crate) const MOST_LINKS: u32 = if cfg!(target_pointer_width = "32") {
+    (1 << 16) - 1
+} else {
+    u32::MAX
+};
+
 /// Bytes of a busy connection, with its links and its own sent range.
 const BUSY: usize = size_of::<Connection>() + 16 + entry::SENT_RANGE;
 
@@ -65,8 +72,15 @@ impl Config {
     /// [`Stack::new`](crate::Stack::new) calls this before it allocates anything.
     ///
     /// # Errors
-    /// Returns [`KnobError::TooLarge`] with the first knobs whose memory is refused.
+    /// Returns [`KnobError::TooLarge`] with the first knobs whose memory is refused, or on a 32-bit
+    /// machine with the knobs that ask for 65,535 rows or more.
     pub fn check_memory(&self) -> Result<(), KnobError> {
+        for (names, rows) in self.rows_by_link() {
+            if rows >= MOST_LINKS {
+                let bytes = u64::from(rows) * entry::CONNECTION as u64;
+                return Err(KnobError::TooLarge { names, bytes });
+            }
+        }
         // All parts stay reserved until the end: each might fit alone, but not all together.
         let mut held: [Vec<u8>; PARTS] = Default::default();
         for (place, (names, counts, each)) in held.iter_mut().zip(parts(self)) {
@@ -78,6 +92,24 @@ impl Config {
                 .ok_or(KnobError::TooLarge { names, bytes })?;
         }
         Ok(())
+    }
+
+    /// Returns the knobs of rows that links name, and the number of rows.
+    fn rows_by_link(&self) -> [(&'static str, u32); 5] {
+        let Self { stack, udp, .. } = self;
+        let owners = stack.connections + stack.half_open + stack.time_wait_entries;
+        let sockets = stack.connections + stack.listeners + self.udp_sockets();
+        let datagrams = self.udp_sockets().saturating_mul(udp.send_queue);
+        [
+            (
+                "stack.connections + stack.half_open + stack.time_wait_entries",
+                owners,
+            ),
+            ("stack.connections + stack.listeners + udp.sockets", sockets),
+            ("udp.sockets x udp.send_queue", datagrams),
+            ("arp.entries", self.arp.entries),
+            ("ip.reassembly_datagrams", self.ip.reassembly_datagrams),
+        ]
     }
 
     /// Returns an upper bound on the bytes that [`Stack::new`](crate::Stack::new) allocates with

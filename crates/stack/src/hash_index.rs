@@ -2,7 +2,7 @@
 //!
 //! Rule: the table is at most three quarters full and hashed with a secret, so a lookup takes
 //! constant time whatever keys an attacker chooses. An entry has four bytes of hash and
-//! four of value; the caller compares the key. A removal moves later entries back, so
+//! four of value, on a 32-bit machine two of each; the caller compares the key. A removal moves later entries back, so
 //! there are no tombstones.
 
 use alloc::vec::Vec;
@@ -12,13 +12,26 @@ use crate::secret::Secret;
 #[cfg(test)]
 mod tests;
 
+/// A value, or the first bits of a hash.
+#[cfg(not(target_pointer_width = "32"))]
+type Part = u32;
+/// A value, or the first bits of a hash. A table of a 32-bit machine has fewer than
+/// [`MOST_LINKS`] rows.
+#[cfg(target_pointer_width = "32")]
+type Part = u16;
+
 /// Value of a free bucket.
-const FREE: u32 = u32::MAX;
+const FREE: Part = Part::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
-    hash: u32,
-    value: u32,
+    hash: Part,
+    value: Part,
+}
+
+/// Returns the bits of `hash` that a bucket stores.
+const fn stored(hash: u32) -> Part {
+    (hash >> (u32::BITS - Part::BITS)) as Part
 }
 
 /// The hash table.
@@ -64,14 +77,14 @@ impl HashIndex {
     /// Returns the value that was inserted with `hash` and for which `has_key` returns
     /// true.
     pub(crate) fn find(&self, hash: u32, has_key: impl Fn(u32) -> bool) -> Option<u32> {
-        let mut at = self.home(hash);
+        let mut at = self.home(stored(hash));
         loop {
             let bucket = self.buckets[at];
             if bucket.value == FREE {
                 return None;
             }
-            if bucket.hash == hash && has_key(bucket.value) {
-                return Some(bucket.value);
+            if bucket.hash == stored(hash) && has_key(bucket.value.into()) {
+                return Some(bucket.value.into());
             }
             at = self.after(at);
         }
@@ -80,18 +93,21 @@ impl HashIndex {
     /// Adds an entry. The caller has checked that the table has no entry for its key.
     ///
     /// # Panics
-    /// Panics if the table has no room (see [`new`](Self::new)), or if `value` is `u32::MAX`.
+    /// Panics if the table has no room (see [`new`](Self::new)), or if `value` is above the largest index of a table.
     pub(crate) fn insert(&mut self, hash: u32, value: u32) {
         assert!(
             self.len < self.most,
             "more entries than the table was allocated for"
         );
-        assert_ne!(value, FREE, "this value marks free buckets");
-        let mut at = self.home(hash);
+        assert!(value < FREE.into(), "this value marks free buckets");
+        let mut at = self.home(stored(hash));
         while self.buckets[at].value != FREE {
             at = self.after(at);
         }
-        self.buckets[at] = Bucket { hash, value };
+        self.buckets[at] = Bucket {
+            hash: stored(hash),
+            value: value as Part,
+        };
         self.len += 1;
     }
 
@@ -101,7 +117,7 @@ impl HashIndex {
     /// Panics if there is no such entry.
     pub(crate) fn replace(&mut self, hash: u32, from: u32, to: u32) {
         let at = self.bucket_of(hash, from);
-        self.buckets[at].value = to;
+        self.buckets[at].value = to as Part;
     }
 
     /// Removes the entry with `hash` and `value`.
@@ -129,18 +145,18 @@ impl HashIndex {
     }
 
     fn bucket_of(&self, hash: u32, value: u32) -> usize {
-        let mut at = self.home(hash);
-        while self.buckets[at].value != value {
+        let mut at = self.home(stored(hash));
+        while u32::from(self.buckets[at].value) != value {
             assert_ne!(self.buckets[at].value, FREE, "no entry with value {value}");
             at = self.after(at);
         }
         at
     }
 
-    /// Returns the bucket at which the search for `hash` begins: the hash as a fraction of 2³²,
+    /// Returns the bucket at which the search for `hash` begins: the stored bits as a fraction,
     /// times the number of buckets.
-    fn home(&self, hash: u32) -> usize {
-        ((u64::from(hash) * self.buckets.len() as u64) >> u32::BITS) as usize
+    fn home(&self, hash: Part) -> usize {
+        ((u64::from(hash) * self.buckets.len() as u64) >> Part::BITS) as usize
     }
 
     fn after(&self, at: usize) -> usize {

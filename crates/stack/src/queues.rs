@@ -5,18 +5,28 @@
 
 use alloc::vec::Vec;
 
+use crate::footprint::MOST_LINKS;
+
 #[cfg(test)]
 mod tests;
 
+/// An index, the number of a queue, or a length.
+#[cfg(not(target_pointer_width = "32"))]
+type Link = u32;
+/// An index, the number of a queue, or a length. A table of a 32-bit machine has fewer than
+/// [`MOST_LINKS`](crate::footprint::MOST_LINKS) rows.
+#[cfg(target_pointer_width = "32")]
+type Link = u16;
+
 /// Stands for no index and for no queue.
-const NONE: u32 = u32::MAX;
+const NONE: Link = Link::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct QueueLinks {
     /// Queue of the index.
-    queue: u32,
-    before: u32,
-    after: u32,
+    queue: Link,
+    before: Link,
+    after: Link,
 }
 
 const LOOSE: QueueLinks = QueueLinks {
@@ -27,9 +37,9 @@ const LOOSE: QueueLinks = QueueLinks {
 
 #[derive(Clone, Copy, Debug)]
 struct QueueEnds {
-    first: u32,
-    last: u32,
-    len: u32,
+    first: Link,
+    last: Link,
+    len: Link,
 }
 
 const EMPTY: QueueEnds = QueueEnds {
@@ -50,6 +60,10 @@ pub(crate) struct Queues {
 impl Queues {
     /// Allocates `queues` empty queues for the indices below `indices`.
     pub(crate) fn new(queues: u32, indices: u32) -> Self {
+        assert!(
+            indices.max(queues) <= MOST_LINKS,
+            "more indices than links can name"
+        );
         Self {
             links: alloc::vec![LOOSE; indices as usize],
             ends: alloc::vec![EMPTY; queues as usize],
@@ -83,7 +97,7 @@ impl Queues {
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn join(&mut self, queue: u32, index: u32) -> bool {
         let held_by = self.links[index as usize].queue;
-        held_by != queue && self.add(queue, index)
+        held_by != queue as Link && self.add(queue, index)
     }
 
     /// Moves `index`, which is not in `queue`, to the tail of `queue`. Returns true if the index
@@ -94,16 +108,16 @@ impl Queues {
         self.leave(index);
         let ends = &mut self.ends[queue as usize];
         let before = ends.last;
-        ends.last = index;
+        ends.last = index as Link;
         ends.len += 1;
         self.queued += 1;
         if before == NONE {
-            ends.first = index;
+            ends.first = index as Link;
         } else {
-            self.links[before as usize].after = index;
+            self.links[before as usize].after = index as Link;
         }
         self.links[index as usize] = QueueLinks {
-            queue,
+            queue: queue as Link,
             before,
             after: NONE,
         };
@@ -158,13 +172,13 @@ impl Queues {
             return None;
         }
         let first = self.ends[queue as usize].first;
-        (first != NONE).then_some(first)
+        (first != NONE).then_some(first.into())
     }
 
     /// Returns the index after `index` in its queue.
     pub(crate) fn after(&self, index: u32) -> Option<u32> {
         let after = self.links[index as usize].after;
-        (after != NONE).then_some(after)
+        (after != NONE).then_some(after.into())
     }
 
     /// Removes and returns the first index of `queue`.
@@ -176,7 +190,7 @@ impl Queues {
 
     /// Returns the number of indices in `queue`.
     pub(crate) fn len(&self, queue: u32) -> u32 {
-        self.ends[queue as usize].len
+        self.ends[queue as usize].len.into()
     }
 
     /// Returns true if `queue` is empty.
@@ -192,7 +206,7 @@ impl Queues {
     /// Returns true if `index` is the only one in `queue`.
     pub(crate) fn is_alone(&self, queue: u32, index: u32) -> bool {
         let ends = &self.ends[queue as usize];
-        ends.first == index && ends.last == index
+        ends.first == index as Link && ends.last == index as Link
     }
 
     /// Returns the queue of `index`, if any.
@@ -201,6 +215,6 @@ impl Queues {
             return None;
         }
         let queue = self.links[index as usize].queue;
-        (queue != NONE).then_some(queue)
+        (queue != NONE).then_some(queue.into())
     }
 }

@@ -25,7 +25,7 @@ use crate::{
 mod tests;
 
 /// Largest number of accounts, whatever the rates.
-pub(crate) const MOST_ACCOUNTS: u32 = 65_536;
+pub(crate) const MOST_ACCOUNTS: u32 = 65_535;
 
 /// The rates of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

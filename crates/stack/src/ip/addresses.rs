@@ -20,6 +20,7 @@ use fullpipe_wire::MacAddress;
 pub use error::AddressError;
 
 use super::{
+    StoredIp,
     audience::Audience,
     subnet::{Subnet, is_link_local},
     v4::{self, OwnNetwork},
@@ -48,7 +49,7 @@ pub(crate) struct Addresses {
     is_loopback: bool,
     /// Addresses of `own` that new connections should not use. Never grows beyond its first
     /// capacity.
-    deprecated: Vec<IpAddr>,
+    deprecated: Vec<StoredIp>,
     #[cfg(feature = "slaac")]
     automatic: automatic::Automatic,
 }
@@ -115,7 +116,7 @@ impl Addresses {
         #[cfg(feature = "slaac")]
         let own = own + self.automatic.heap_bytes();
         own + self.v4.capacity() * size_of::<OwnNetwork>()
-            + self.deprecated.capacity() * size_of::<IpAddr>()
+            + self.deprecated.capacity() * size_of::<StoredIp>()
     }
 
     /// Returns the addresses, oldest first.
@@ -193,7 +194,7 @@ impl Addresses {
         let place = place.ok_or(AddressError::NotOurs)?;
         self.own.remove(place);
         self.link_local_came &= !is_link_local(ip);
-        self.deprecated.retain(|old| *old != ip);
+        self.deprecated.retain(|old| old.get() != ip);
         self.v4.clear();
         self.v4.extend(self.own.iter().filter_map(v4_network));
         #[cfg(feature = "slaac")]
@@ -324,7 +325,7 @@ impl Addresses {
 
     /// Returns true if new connections should not use `ip`. RFC 4862 §5.5.4.
     pub(crate) fn is_deprecated(&self, ip: IpAddr) -> bool {
-        self.deprecated.contains(&ip)
+        self.deprecated.iter().any(|old| old.get() == ip)
     }
 
     /// Deprecates an address of this host, or makes it preferred again. Returns true if its state
@@ -334,8 +335,8 @@ impl Addresses {
             return false;
         }
         match is_deprecated {
-            true => self.deprecated.push(ip),
-            false => self.deprecated.retain(|old| *old != ip),
+            true => self.deprecated.push(ip.into()),
+            false => self.deprecated.retain(|old| old.get() != ip),
         }
         true
     }

@@ -40,7 +40,9 @@ pub(crate) mod transmit_queue;
 
 use core::net::IpAddr;
 
-use fullpipe_pool::{Count, Duration, Holder, Instant, Pool, Pressure};
+#[cfg(feature = "trace")]
+use fullpipe_pool::Holder;
+use fullpipe_pool::{Count, Duration, Instant, Pool, Pressure};
 use fullpipe_tcp::{Connection, Env, SegmentOut, TcpConfig, TcpState, trace::TraceEvent};
 
 pub(crate) use dispatch::SegmentSender;
@@ -107,6 +109,7 @@ pub(crate) struct TcpLayer {
     pub(crate) host_state: HostState,
     /// Blocks that each holder (kind of buffer) has taken and blocks that are promised to it, as
     /// last recorded in the trace.
+    #[cfg(feature = "trace")]
     traced_pool: [(u32, u32); Holder::ALL.len()],
     /// The level of packet memory, as last recorded and counted.
     last_pressure: Pressure,
@@ -150,6 +153,7 @@ impl TcpLayer {
         let (low, high) = (port(sizes.ephemeral_low), port(sizes.ephemeral_high));
         Self {
             host_state: HostState::new(config),
+            #[cfg(feature = "trace")]
             traced_pool: [(0, 0); Holder::ALL.len()],
             last_pressure: Pressure::Low,
             slots: Slab::new(sizes.connections),
@@ -302,13 +306,19 @@ impl TcpLayer {
     /// Records in the trace, if it is on, the holders whose use of packet memory has
     /// changed since the last record.
     #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(
+        not(feature = "trace"),
+        expect(unused_variables, reason = "there is no trace")
+    )]
     pub(crate) fn trace_pool(&mut self, index: u32, host: &HostContext<'_>) {
+        #[cfg(feature = "trace")]
         if self.host_state.trace.is_on() {
             self.trace_holders(index, host);
         }
     }
 
     /// Records the holders whose use of packet memory has changed since the last record.
+    #[cfg(feature = "trace")]
     fn trace_holders(&mut self, index: u32, host: &HostContext<'_>) {
         let trace = &mut self.host_state.trace;
         for (traced, holder) in self.traced_pool.iter_mut().zip(Holder::ALL) {

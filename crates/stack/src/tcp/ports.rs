@@ -12,8 +12,12 @@ use crate::secret::{HashInput, Secret};
 mod tests;
 
 /// Number of counters. A second hash chooses a counter, so the ports of connections to one peer
-/// reveal little about the ports of connections to other peers.
-const COUNTERS: usize = 64;
+/// reveal little about the ports of connections to other peers. RFC 6056 suggests 10.
+const COUNTERS: usize = if cfg!(target_pointer_width = "32") {
+    16
+} else {
+    64
+};
 
 /// The generator of ephemeral ports (algorithm 4, double hash).
 #[derive(Debug)]

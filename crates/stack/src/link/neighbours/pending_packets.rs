@@ -13,18 +13,16 @@ use crate::counters::{Counters, Discard};
 #[derive(Debug)]
 pub(super) struct PendingPackets {
     bytes: Stream,
+    /// Length of each packet. The queue is full at its capacity.
     lens: VecDeque<u16>,
-    most: usize,
 }
 
 impl PendingPackets {
     /// Returns an empty queue for `most` packets.
     pub(super) fn new(most: u32) -> Self {
-        let most = most as usize;
         Self {
             bytes: Stream::new(Holder::Neighbour),
-            lens: VecDeque::with_capacity(most),
-            most,
+            lens: VecDeque::with_capacity(most as usize),
         }
     }
 
@@ -40,7 +38,7 @@ impl PendingPackets {
     /// Keeps a packet. Drops the oldest packets if there is no room.
     pub(super) fn push(&mut self, packet: &[u8], pool: &mut Pool, counters: &mut Counters) {
         let len = u16::try_from(packet.len()).expect("an IP packet has at most 65,535 bytes");
-        while self.lens.len() == self.most || self.room(pool) < u64::from(len) {
+        while self.lens.len() == self.lens.capacity() || self.room(pool) < u64::from(len) {
             let Some(oldest) = self.lens.pop_front() else {
                 counters.discard(Discard::ArpWaitNoMemory);
                 return;
