@@ -111,7 +111,7 @@ pub fn explain_played(
             ..found
         });
     }
-    let measured = played.measured.first_flow_mbps(setup.flow());
+    let measured = played.measured.first_flow_mbps(setup);
     let mut part = part(setup, played, work.budget());
     let mut twin = Twin::of(setup, seed, part, Arc::clone(&work))?;
     let foretold = loop {
@@ -200,7 +200,7 @@ fn untold(
 ) -> Result<Explanation, TwinFailure> {
     let search = search_of(setup, twin, None)?;
     let found = without_advice(setup, played, &search, &Found::default());
-    let limited_by = wording::untold(&search, mbps, played.measured.first_flow_mbps(setup.flow()));
+    let limited_by = wording::untold(&search, mbps, played.measured.first_flow_mbps(setup));
     Ok(Explanation {
         limit: Cause::UNKNOWN,
         parts: VerdictParts {
@@ -233,7 +233,7 @@ fn explained(
 ) -> Result<Explanation, TwinFailure> {
     let mut search = search_of(setup, twin, memory)?;
     if !part.is_whole() {
-        search.goodput_mbps = played.measured.first_flow_mbps(setup.flow());
+        search.goodput_mbps = played.measured.first_flow_mbps(setup);
     }
     let search = search;
     let twin = &search.twin;
@@ -405,7 +405,7 @@ fn prediction(
     whole: &Whole<'_>,
     gain: &Gain,
 ) -> Result<Option<Predicted>, TwinFailure> {
-    let measured = played.measured.first_flow_mbps(setup.flow());
+    let measured = played.measured.first_flow_mbps(setup);
     let base = &whole.search().base;
     Ok(match whole.of_advice(gain)? {
         Some(whole) => whole.is_worth().then(|| predicted(setup, 1.0, &whole)),

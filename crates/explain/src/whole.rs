@@ -156,8 +156,7 @@ impl<'a> Whole<'a> {
         let base = match search.twin.seeds() {
             // The row's own run is the run without changes.
             1 => {
-                let flow = search.setup.flow();
-                let mbps = self.played.measured.first_flow_mbps(flow);
+                let mbps = self.played.measured.first_flow_mbps(search.setup);
                 let is_complete = self.played.measured.outcome == Outcome::Complete;
                 search.base.with_result(mbps, is_complete)
             }

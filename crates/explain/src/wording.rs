@@ -134,7 +134,7 @@ fn used_up(setup: &Setup, played: &Played, lever: &Lever) -> String {
     let value = match lever.place {
         Place::Flow => format!(
             "at least 99 % of its datagrams arrive, with a goodput of {}",
-            rate_text(played.measured.first_flow_mbps(setup.flow()) * 1e6)
+            rate_text(played.measured.first_flow_mbps(setup) * 1e6)
         ),
         _ => lever.present.clone().unwrap_or_default(),
     };
@@ -304,7 +304,7 @@ pub fn untold(search: &Search<'_>, part_mbps: f64, whole_mbps: f64) -> String {
 /// unchanged result with the seeds of the prediction, because the row has other seeds.
 pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
     let measured = &played.measured;
-    let goodput = measured.first_flow_mbps(setup.flow());
+    let goodput = measured.first_flow_mbps(setup);
     let rate = |mbps: f64| rate_text(mbps * 1e6);
     let is_complete = measured.outcome == Outcome::Complete;
     let is_by_chance = predicted.low_mbps < predicted.high_mbps && predicted.unchanged_mbps > 0.0;

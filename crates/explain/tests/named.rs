@@ -27,7 +27,7 @@ fn whole(setup: &Setup, changes: &[Change], seed: u64) -> (f64, bool) {
         .expect("nothing interrupts it");
     let measured = measured.measured;
     let is_complete = measured.outcome == Outcome::Complete;
-    (measured.first_flow_mbps(setup.flow()), is_complete)
+    (measured.first_flow_mbps(&setup), is_complete)
 }
 
 /// Two senders on a trunk to `sink`; with `apart`, the second one sends to a host that is not behind

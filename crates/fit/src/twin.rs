@@ -353,7 +353,7 @@ impl CaptureTwin {
 
     /// Removes advice whose gain is smaller than [`WORTH`] plus the twin's error of goodput.
     fn without_small_gain(&self, explained: Explanation) -> Explanation {
-        let own = self.played.measured.first_flow_mbps(self.setup.flow());
+        let own = self.played.measured.first_flow_mbps(&self.setup);
         let least = own * (1.0 + WORTH + self.compared.goodput_error.abs());
         match explained.predicted {
             Some(predicted) if predicted.goodput_mbps < least => {

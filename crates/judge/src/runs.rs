@@ -7,7 +7,7 @@ use std::{cell::RefCell, collections::HashMap, fmt, ops::ControlFlow, ops::Range
 
 use fullpipe_explain::Change;
 use fullpipe_pool::Rng;
-use fullpipe_scenario::{Measured, Outcome, Scene, Setup, experiment::FlowPlan, watch::Watch};
+use fullpipe_scenario::{Measured, Outcome, Scene, Setup, watch::Watch};
 
 /// Smallest gain, as a share, at which a change counts as helpful.
 pub const LEAST: f64 = 0.02;
@@ -153,7 +153,7 @@ impl Runs {
                 Failure(format!("{} {failure}", set.collect::<Vec<_>>().join(" ")))
             })?;
             *self.count.borrow_mut() += 1;
-            let run = run_of(setup.flow(), &measured);
+            let run = run_of(setup, &measured);
             let mut known = self.known.borrow_mut();
             known.entry(changes.to_vec()).or_default().insert(seed, run);
             runs.push(run);
@@ -296,9 +296,9 @@ fn play(setup: &Setup, seed: u64) -> Result<Measured, Failure> {
     Ok(played.expect("nothing interrupts it").measured)
 }
 
-fn run_of(plan: &FlowPlan, measured: &Measured) -> Run {
+fn run_of(setup: &Setup, measured: &Measured) -> Run {
     Run {
-        mbps: measured.first_flow_mbps(plan),
+        mbps: measured.first_flow_mbps(setup),
         is_complete: measured.outcome == Outcome::Complete,
         segments: measured.data_segments,
     }

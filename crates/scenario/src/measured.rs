@@ -8,7 +8,8 @@
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
-    experiment::{FlowPlan, Stop},
+    experiment::{FlowPlan, Setup, Stop},
+    path::most_mbps,
     units::{grouped, three_digits},
 };
 
@@ -356,15 +357,20 @@ pub struct FlowMeasured {
 }
 
 impl Measured {
-    /// Returns the goodput of the first flow, whose plan is `plan`, in Mbit/s. If there is only one
-    /// flow and it carries a fixed number of bytes, goodput is the payload of all its connections,
-    /// divided by the time until the last of them ended. Otherwise the goodputs of the connections
-    /// are added, each measured while the connection was sending.
-    pub fn first_flow_mbps(&self, plan: &FlowPlan) -> f64 {
-        match (&self.flows[..], &plan.stop) {
+    /// Returns the goodput of the first flow of `setup`, in Mbit/s. If there is only one flow and it
+    /// carries a fixed number of bytes, goodput is the payload of all its connections, divided by
+    /// the time until the last of them ended. Otherwise the goodputs of the connections are added,
+    /// each measured while the connection was sending.
+    ///
+    /// Goodput is at most the payload that the links can carry: connections that send one after
+    /// another, and datagrams that arrive after the sender has stopped, would otherwise add up to
+    /// more.
+    pub fn first_flow_mbps(&self, setup: &Setup) -> f64 {
+        let goodput = match (&self.flows[..], &setup.flow().stop) {
             ([], _) | ([_], Stop::Bytes(_)) => self.goodput_mbps,
             ([first, ..], _) => first.goodput_mbps,
-        }
+        };
+        goodput.min(most_mbps(setup))
     }
 
     /// Returns true if the transfer, whose only flow is `plan`, reached its time limit (`at_most`)

@@ -120,7 +120,7 @@ fn played(setup: &Setup, seed: u64, captured: Option<&Captured>) -> Result<Optio
     let played = played.map_err(|failure| failure.to_string())?;
     scene.finish_capture().map_err(|error| error.to_string())?;
     let played = played.filter(|played| played.measured.data_segments > 2);
-    Ok(played.map(|played| played.measured.first_flow_mbps(setup.flow())))
+    Ok(played.map(|played| played.measured.first_flow_mbps(setup)))
 }
 
 /// Fits a twin to the capture at one place. If `before_mbps` is given, also explains the twin and

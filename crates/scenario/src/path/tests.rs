@@ -1,7 +1,10 @@
 //! Tests of paths whose rate and round-trip time are calculated by hand.
 
 use super::*;
-use crate::experiment::Experiment;
+use crate::{
+    experiment::Experiment,
+    measured::{FlowMeasured, Measured},
+};
 
 fn path(link: &str) -> Path {
     Path::of(&setup(link, ""), 1_448)
@@ -67,6 +70,25 @@ fn datagrams_have_their_own_headers() {
     assert!((rate_of(1_000) - 10.0 * 1_000.0 / 1_042.0).abs() < 1e-9);
     let whole = 8_008.0 + 6.0 * 34.0;
     assert!((rate_of(8_000) - 10.0 * 8_000.0 / whole).abs() < 1e-9);
+}
+
+/// Connections that send one after another add up to more than the link carries.
+#[test]
+fn the_goodput_of_a_flow_is_at_most_what_its_links_carry() {
+    let setup = setup(r#"rate = "10mbit""#, ", count = 2");
+    let both = |goodput_mbps: f64| Measured {
+        flows: vec![FlowMeasured {
+            flow: "workload".into(),
+            goodput_mbps,
+            share: 1.0,
+            payload_share: 1.0,
+            connections_mbps: vec![goodput_mbps / 2.0; 2],
+        }],
+        ..Measured::default()
+    };
+    let most = most_mbps(&setup);
+    assert_eq!(both(14.0).first_flow_mbps(&setup), most);
+    assert_eq!(both(most / 2.0).first_flow_mbps(&setup), most / 2.0);
 }
 
 /// No prediction may promise more than the payload that fits into the frames of the slowest link.

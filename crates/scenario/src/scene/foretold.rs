@@ -162,8 +162,8 @@ impl Scene<'_> {
     ) -> Result<Option<Foretold>, WorldFailure> {
         if part.is_whole() || !can_be_cut(self.built.setup) {
             let played = self.play(&|_share| progress())?;
-            let plan = self.built.setup.flow();
-            return Ok(played.map(|played| whole(plan, played)));
+            let setup = self.built.setup;
+            return Ok(played.map(|played| whole(setup, played)));
         }
         let mut run = Cut::of(self.built.setup, part);
         let end = Instant::ZERO + run.plan.latest_end();
@@ -195,7 +195,7 @@ impl Scene<'_> {
             return Ok(Some(Foretold {
                 looks: run.looks,
                 is_complete: is_complete && !is_broken,
-                ..whole(run.plan, played)
+                ..whole(self.built.setup, played)
             }));
         }
         let (mbps, is_complete) = run.goodput(0.5);
@@ -376,9 +376,9 @@ fn half_of(looks: &[Look]) -> usize {
     (before.count() + 1).min(looks.len())
 }
 
-fn whole(plan: &FlowPlan, played: Played) -> Foretold {
+fn whole(setup: &Setup, played: Played) -> Foretold {
     Foretold {
-        mbps: played.measured.first_flow_mbps(plan),
+        mbps: played.measured.first_flow_mbps(setup),
         is_complete: played.measured.outcome == Outcome::Complete,
         is_whole: true,
         looks: Vec::new(),
