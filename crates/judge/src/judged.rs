@@ -32,6 +32,8 @@ pub struct Answer {
     /// A lever of another cause that the explanation calls equally good, or several that help
     /// together.
     pub rival: Vec<String>,
+    /// Settings of the named levers with which the explanation shows that they are the cause.
+    pub shown: Vec<Change>,
     /// True if the explanation names the other flows on a full link, and no lever.
     pub names_others: bool,
     /// Advised settings.
@@ -147,17 +149,20 @@ pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, F
 /// The larger of two gains: of the named levers, and of the rival (levers of another cause that help
 /// nearly as much); 0 if the answer names nothing. Names that hide the remedy
 /// ([`hides_the_remedy`]) have no gain. If the answer names the other flows, the gain of a run
-/// without them.
+/// without them. The named levers are run with their ample values, with their other values, and with
+/// the values that the answer states.
 fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
     if answer.names_others {
         return Ok(truth.runs.gain_alone()?.unwrap_or(Gain::NONE));
     }
     let mut most = Gain::NONE;
-    for names in [&answer.levers, &answer.rival] {
+    let stated = [answer.shown.clone(), answer.advice.clone()];
+    for (names, stated) in [(&answer.levers, &stated[..]), (&answer.rival, &[])] {
         if names.is_empty() || hides_the_remedy(truth, names) {
             continue;
         }
-        for changes in truth.changes(names).into_iter().flatten() {
+        let stated = stated.iter().filter(|changes| !changes.is_empty()).cloned();
+        for changes in truth.changes(names).into_iter().flatten().chain(stated) {
             let within = (truth.best.gain * 0.1).max(EXACT);
             let gain = truth.runs.exact_gain(&changes, MEASURING, within, 0.0)?;
             most = gain.filter(|gain| gain.share > most.share).unwrap_or(most);

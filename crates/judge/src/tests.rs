@@ -45,6 +45,23 @@ fn send_buffer() -> Answer {
     }
 }
 
+/// An answer may show its cause with values that the judge does not know.
+#[test]
+fn the_values_that_an_answer_states_are_run() {
+    let world = small_send_buffer();
+    let truth = Truth::of(&world).unwrap();
+    let with = |bytes: &str| Answer {
+        levers: vec!["sender.tcp.small_queue".into()],
+        shown: vec![Change {
+            set: SEND_BUFFER.into(),
+            to: bytes.into(),
+        }],
+        ..Answer::default()
+    };
+    let gain = |bytes: &str| compare(&world, &truth, with(bytes)).unwrap().named_gain;
+    assert!(gain("40000") > 0.5 && gain("40000") < gain("80000"));
+}
+
 #[test]
 fn a_world_is_the_same_every_time_and_a_run_of_it_is_valid() {
     for number in 0..150 {

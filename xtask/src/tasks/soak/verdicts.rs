@@ -131,6 +131,7 @@ fn engine(setup: &Setup, seed: u64) -> Result<Answer, String> {
         names_others: found.limit == Cause::SHARED_LINK,
         levers: found.levers,
         rival: found.rival,
+        shown: found.shown,
         advice: found.advice,
         predicted_mbps: found.predicted.map(|predicted| predicted.goodput_mbps),
         refuted: found.refuted,
