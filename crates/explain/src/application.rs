@@ -7,6 +7,7 @@ use crate::{
 use fullpipe_pool::Duration;
 use fullpipe_scenario::{
     experiment::{FlowPlan, LowWater, Setup, Stop},
+    path::largest_datagram,
     units::rate_setting,
 };
 use fullpipe_sim::{Pace, app::ReadPlan};
@@ -38,6 +39,7 @@ fn lever(flow: &FlowPlan, cause: Cause, field: &'static str, values: [String; 3]
         kind: LeverKind::Application,
         cause,
         clues: &[],
+        is_rare: false,
         place: Place::Flow,
         field,
         present: Some(present),
@@ -57,7 +59,7 @@ fn change(flow: &FlowPlan, field: &str, to: String) -> Change {
 fn flow_levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
     let flow = setup.flow();
     let mut levers = match flow.is_udp() {
-        true => datagrams(flow),
+        true => datagrams(setup, flow),
         false => {
             let write = u64::from(flow.write);
             let sizes = [write, write * 2, ample.bytes.min(1 << 20)].map(|size| size.to_string());
@@ -91,18 +93,35 @@ fn flow_levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
     levers
 }
 
-/// Returns the levers of an application that sends datagrams at a fixed rate.
-fn datagrams(flow: &FlowPlan) -> Vec<Lever> {
+/// Returns the levers of an application that sends datagrams.
+fn datagrams(setup: &Setup, flow: &FlowPlan) -> Vec<Lever> {
+    let mut levers: Vec<Lever> = datagram_size(setup, flow).into_iter().collect();
     let Pace::Rate { bps, tick } = flow.datagram_plan().pace else {
-        return Vec::new();
+        return levers;
     };
     let rates = [1, 2, OFFERED].map(|times| rate_setting(bps.saturating_mul(times)));
-    let mut levers = vec![lever(flow, Cause::APPLICATION, "rate", rates)];
+    levers.push(lever(flow, Cause::APPLICATION, "rate", rates));
     if !tick.is_zero() {
         let ticks = [tick.to_string(), (tick / 2).to_string(), "1us".into()];
         levers.push(lever(flow, Cause::APPLICATION, "tick", ticks));
     }
     levers
+}
+
+/// Returns the lever of the size of the datagrams, if it is not the size of the largest datagram
+/// that the path carries without fragments.
+fn datagram_size(setup: &Setup, flow: &FlowPlan) -> Option<Lever> {
+    let largest = largest_datagram(setup);
+    let size = u64::from(flow.write);
+    // Fewer fragments are lost less often; larger datagrams have fewer headers.
+    let toward = if size > largest { size / 2 } else { size * 2 };
+    let twice = if toward.abs_diff(largest) < size.abs_diff(largest) {
+        toward.to_string()
+    } else {
+        String::new()
+    };
+    let sizes = [size.to_string(), twice, largest.to_string()];
+    (largest > 0 && largest != size).then(|| lever(flow, Cause::WRITE_SIZE, "write", sizes))
 }
 
 /// Returns the lever of a receiving application that does not read at once.
@@ -146,6 +165,7 @@ fn connections(flow: &FlowPlan) -> Lever {
         kind: LeverKind::Application,
         cause: Cause::CONNECTIONS,
         clues: &[],
+        is_rare: false,
         place: Place::Flow,
         field: "count",
         present: Some(flow.count.to_string()),
@@ -185,6 +205,7 @@ fn processor(setup: &Setup, place: usize) -> Option<Lever> {
         kind: LeverKind::Processor,
         cause: Cause::CPU,
         clues: &[],
+        is_rare: false,
         place: Place::Hosts(vec![place]),
         field: "cpu",
         present: None,

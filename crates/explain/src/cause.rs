@@ -83,6 +83,8 @@ causes! {
     CORK = "cork", "the application's cork";
     /// The receiver delays its ACKs.
     DELAYED_ACK = "delayed_ack", "the receiver's delayed ACKs";
+    /// The receiver acknowledges too often for the direction of the ACKs or for a processor.
+    ACK_FREQUENCY = "ack_frequency", "the frequency of ACKs";
     /// A host's processor.
     CPU = "host_cpu", "the processor";
     /// A device that cuts no segments, or merges none.
@@ -99,6 +101,8 @@ causes! {
     NEIGHBOUR = "neighbour", "the queue of packets for an unresolved neighbour";
     /// Other flows take a part of a full link.
     SHARED_LINK = "shared_link", "the other flows on link";
+    /// The tables of connections that are being opened.
+    BACKLOG = "backlog", "the number of connections that may open at once";
     /// No connection was established.
     HANDSHAKE = "handshake", "the handshake";
     /// No part of the transfer that the budget allows to run predicts the whole transfer, so no

@@ -118,6 +118,25 @@ pub const PROBING: &[Clue] = &[
 pub const TOO_LONG: &[Clue] = &[Clue::TooLong];
 /// Clues of Nagle's algorithm and of corks.
 pub const DELAYED: &[Clue] = &[Clue::Sender(Limit::Nagle)];
+/// Clues of rules that make a receiver acknowledge less often.
+pub const MANY_ACKS: &[Clue] = &[
+    Clue::FullAcks,
+    Clue::Sender(Limit::Processor),
+    Clue::Receiver(ReceiveLimit::Processor),
+];
+/// Clues of smaller segments, with which more of them fit into a small window.
+pub const LOSSES_OF_FEW: &[Clue] = &[Clue::FewInFlight];
+/// Clues of the cells into which packet memory is divided.
+pub const CELLS: &[Clue] = &[Clue::Receiver(ReceiveLimit::Memory), Clue::UsedMemory];
+/// Clues of the work that a host does in one turn.
+pub const PROCESSOR: &[Clue] = &[
+    Clue::Sender(Limit::Processor),
+    Clue::Receiver(ReceiveLimit::Processor),
+];
+/// Clues of tables of connections that are being opened.
+pub const OPENING_TABLES: &[Clue] = &[Clue::Sender(Limit::Handshake), Clue::Unfinished];
+/// Clues of the first retransmission timeout of a connection.
+pub const FIRST_TIMERS: &[Clue] = &[Clue::Sender(Limit::Handshake), Clue::Timeouts];
 /// Clues of loss recovery.
 pub const LOSSES: &[Clue] = &[Clue::Losses];
 /// Clues of retransmission timers.

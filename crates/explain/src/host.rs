@@ -14,7 +14,10 @@ use fullpipe_tcp::CongestionAlgorithm;
 use self::rows::{
     End::{Both, Each, Receiver, Sender},
     ROWS, Row,
-    Try::{Bytes, Congestion, Entries, Fitting, Half, Less, More, OneOf, Tuned, Unbounded},
+    Try::{
+        Bytes, Congestion, Doubled, Entries, Fitting, Half, Halved, Less, More, OfPath, OneOf,
+        Tuned, Unbounded,
+    },
 };
 use crate::{
     cause::Cause,
@@ -29,6 +32,8 @@ mod rows;
 
 /// The receive ring; 0 descriptors mean an unlimited ring.
 const RING: &str = "device.rx_descriptors";
+/// Share of the path's rate at which a sender is paced that must not fill a queue.
+const OF_RATE: f64 = 0.95;
 
 /// Returns the levers of both hosts.
 pub fn levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
@@ -222,6 +227,16 @@ impl<'a> AtHosts<'a> {
                 let size = size.map(|size| self.choice(&size.to_string()));
                 list(size)
             }
+            Halved => list(half.map(|value| self.choice(&value))),
+            Doubled => {
+                let doubled = self.presents.first().and_then(|text| doubled(text));
+                list(doubled.map(|value| self.choice(&value)))
+            }
+            OfPath => {
+                let is_lower = |rate: &u64| self.number.is_none_or(|now| now == 0 || now > *rate);
+                let rate = of_path(self.setup).filter(is_lower);
+                list(rate.map(|rate| self.choice(&rate.to_string())))
+            }
             OneOf(values) => values.iter().map(|value| self.choice(value)).collect(),
             Congestion => {
                 let all = CongestionAlgorithm::ALL.iter();
@@ -252,6 +267,7 @@ impl<'a> AtHosts<'a> {
             kind: row.kind,
             cause: row.cause_at(self.setup, self.places),
             clues: row.clues,
+            is_rare: row.is_rare,
             place: Place::Hosts(self.places.to_vec()),
             field: row.knob,
             present: self.presents.first().cloned(),
@@ -305,6 +321,26 @@ fn half(text: &str) -> Option<String> {
     parse_count(text)
         .map(|number| (number / 2).to_string())
         .or_else(time)
+}
+
+/// Twice `text`, which is a number or a time.
+fn doubled(text: &str) -> Option<String> {
+    let time = || {
+        text.parse::<Duration>()
+            .ok()
+            .map(|time| (time * 2).to_string())
+    };
+    parse_count(text)
+        .map(|number| number.saturating_mul(2).to_string())
+        .or_else(time)
+}
+
+/// Returns [`OF_RATE`] of the path's rate, in bytes per second; `None` if no link has a rate.
+fn of_path(setup: &Setup) -> Option<u64> {
+    let (rate_bps, _) = setup.bare_path();
+    rate_bps
+        .is_finite()
+        .then(|| (rate_bps / 8.0 * OF_RATE) as u64)
 }
 
 /// Returns true if the number or time `text` is larger than `other`.

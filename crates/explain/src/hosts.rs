@@ -331,7 +331,10 @@ fn extended(
         search.likely_first(&best.speed.clues, &mut places);
         // Try resources last: all suggested resources were ample in an earlier run, so those that
         // `best` does not contain are less likely to help.
-        places.sort_by_key(|place| search.levers[*place].kind == LeverKind::Resource);
+        places.sort_by_key(|place| {
+            let lever = &search.levers[*place];
+            (lever.is_rare, lever.kind == LeverKind::Resource)
+        });
         helpful_first(singles, &mut places);
         let mut gains = Vec::new();
         for place in places {

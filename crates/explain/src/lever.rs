@@ -70,6 +70,8 @@ pub struct Lever {
     pub cause: Cause,
     /// Clues that suggest the lever; empty if it is always worth a run.
     pub clues: &'static [Clue],
+    /// True if the lever rarely helps. Such a lever runs after the others, while the budget lasts.
+    pub is_rare: bool,
     /// The part of the setup that the lever changes.
     pub place: Place,
     /// The setting without the name of its host, link or flow.

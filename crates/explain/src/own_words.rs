@@ -12,11 +12,13 @@ enum When {
     Always,
     /// If the lever sets this value.
     Sets(&'static str),
+    /// If the setting has this value at present.
+    Had(&'static str),
     /// If the lever is a rule, not an amount to enlarge.
     IsRule,
 }
 
-use When::{Always, IsRule, Sets};
+use When::{Always, Had, IsRule, Sets};
 
 /// The field of a lever, a condition, and the words.
 const ROWS: &[(&str, When, &str)] = &[
@@ -79,7 +81,17 @@ const ROWS: &[(&str, When, &str)] = &[
         "the loss threshold of BBR",
     ),
     ("tcp.pacing", Sets("true"), "missing pacing"),
+    (
+        "tcp.pacing_rate_max",
+        Had("0"),
+        "a missing cap on the pacing rate",
+    ),
     ("tcp.pacing_rate_max", Always, "the cap on the pacing rate"),
+    (
+        "tcp.unacknowledged",
+        IsRule,
+        "a cap on unacknowledged payload that is too large",
+    ),
     ("tcp.ecn", Sets("on"), "missing ECN"),
     (
         "tcp.use_up_window",
@@ -107,7 +119,38 @@ const ROWS: &[(&str, When, &str)] = &[
         "the timeout that overrides silly window avoidance",
     ),
     ("tcp.sack", Always, "missing SACK"),
-    ("tcp.tail_loss_probe", Always, "missing tail loss probes"),
+    (
+        "tcp.tail_loss_probe",
+        Sets("true"),
+        "missing tail loss probes",
+    ),
+    ("tcp.tail_loss_probe", Sets("false"), "tail loss probes"),
+    (
+        "tcp.nagle",
+        Sets("true"),
+        "small segments, which Nagle's algorithm would join",
+    ),
+    (
+        "tcp.push",
+        Always,
+        "the rule by which segments have the PSH flag",
+    ),
+    (
+        "ip.path_mtu_min",
+        Always,
+        "the smallest path MTU that the host accepts",
+    ),
+    (
+        "device_queue",
+        IsRule,
+        "a transmit queue of the network device that is too long",
+    ),
+    (
+        "stack.turn_budget",
+        Always,
+        "the number of packets that a host handles in one turn",
+    ),
+    ("pool.cells", Always, "the division of blocks into cells"),
     ("tcp.rto_min", Always, "the smallest retransmission timeout"),
     (
         "tcp.rto_initial",
@@ -147,6 +190,7 @@ pub fn words_of(lever: &Lever) -> &'static str {
     let own = rows.find(|(_, when, _)| match when {
         Always => true,
         Sets(value) => lever.ample.iter().all(|change| change.to == *value),
+        Had(value) => lever.present.as_deref() == Some(*value),
         IsRule => lever.kind == LeverKind::Rule,
     });
     own.map_or(lever.cause.words, |(.., words)| words)

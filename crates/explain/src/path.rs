@@ -75,6 +75,7 @@ fn of_relief(number: usize, link: &LinkPlan, relief: &Relief) -> Vec<Lever> {
                 words: relief.words,
             },
             clues: &[],
+            is_rare: false,
             place: Place::Link(number, way),
             field: relief.name,
             present: Some(ways[0].1.present.clone()),

@@ -316,7 +316,8 @@ impl<'a> Search<'a> {
 
     /// Sorts the levers at `places` by the share of the time that they may explain, the largest
     /// share first. For levers of links, the account of the unchanged row gives the share. For the
-    /// other levers, those of their clues that are in `clues` give the share.
+    /// other levers, those of their clues that are in `clues` give the share. Levers that rarely help
+    /// come last.
     pub fn likely_first(&self, clues: &Clues, places: &mut [usize]) {
         let likely = |place: &usize| {
             let lever = &self.levers[*place];
@@ -330,6 +331,7 @@ impl<'a> Search<'a> {
             let by_time = other.0.total_cmp(&one.0);
             by_time.then_with(|| other.1.total_cmp(&one.1))
         });
+        places.sort_by_key(|place| self.levers[*place].is_rare);
     }
 
     /// Returns the share of the time that `field` of a link may explain. For the rate, it is the

@@ -87,6 +87,12 @@ pub fn largest_mss(setup: &Setup) -> u64 {
     smallest_mtu(setup).saturating_sub(headers(setup))
 }
 
+/// Returns the payload of the largest datagram that the first flow's path carries without fragments.
+pub fn largest_datagram(setup: &Setup) -> u64 {
+    let headers = setup.flow().family.header_len() + UdpHeader::LEN;
+    smallest_mtu(setup).saturating_sub(headers as u64)
+}
+
 /// Returns the highest goodput of the first flow, in Mbit/s, that the rates of its links and the
 /// headers allow; infinite if no link has a rate.
 pub fn most_mbps(setup: &Setup) -> f64 {

@@ -42,6 +42,13 @@ pub(super) enum Try {
     /// The size of a segment that the smallest MTU of the path allows. The lever exists only if a
     /// link has a hop with a smaller MTU than the link.
     Fitting,
+    /// Half of the present number or time, as a lever of its own.
+    Halved,
+    /// Twice the present number or time, as a lever of its own.
+    Doubled,
+    /// A little less than the rate of the path, in bytes per second. The lever exists only if the
+    /// present rate is higher, or if there is no rate.
+    OfPath,
     /// Each of these values, as a lever of its own.
     OneOf(&'static [&'static str]),
     /// Every other congestion control.
@@ -57,6 +64,8 @@ pub(super) struct Row {
     pub cause: Cause,
     /// Clues that suggest the lever.
     pub clues: &'static [Clue],
+    /// True if the lever rarely helps: it runs after the others, while the budget lasts.
+    pub is_rare: bool,
     /// Other knobs that must be set together with this knob, and their values.
     pub with: &'static [(&'static str, &'static str)],
 }
@@ -75,6 +84,7 @@ const fn rule(
         values,
         cause,
         clues,
+        is_rare: false,
         with: &[],
     }
 }
@@ -106,13 +116,21 @@ const fn hardware(
     }
 }
 
+const fn rare(mut row: Row) -> Row {
+    row.is_rare = true;
+    row
+}
+
 const fn with(mut row: Row, with: &'static [(&'static str, &'static str)]) -> Row {
     row.with = with;
     row
 }
 
 use End::{Both, Each, Receiver, Sender};
-use Try::{Bytes, Congestion, Entries, Fitting, Half, Less, More, OneOf, Tuned, Unbounded};
+use Try::{
+    Bytes, Congestion, Doubled, Entries, Fitting, Half, Halved, Less, More, OfPath, OneOf, Tuned,
+    Unbounded,
+};
 
 pub(super) const ROWS: &[Row] = &[
     // Buffers and their caps. A row that sets the size of a buffer also turns off its growth.
@@ -348,6 +366,41 @@ pub(super) const ROWS: &[Row] = &[
         Cause::INITIAL_RECEIVE_WINDOW,
         clue::RECEIVING,
     ),
+    rare(resource(
+        "pool.overcommit_percent",
+        Each,
+        Unbounded("400"),
+        Cause::MEMORY,
+        clue::MEMORY,
+    )),
+    rare(resource(
+        "stack.half_open",
+        Each,
+        More("1024"),
+        Cause::BACKLOG,
+        clue::OPENING_TABLES,
+    )),
+    rare(resource(
+        "stack.half_open_share",
+        Each,
+        Unbounded("100"),
+        Cause::BACKLOG,
+        clue::OPENING_TABLES,
+    )),
+    rare(resource(
+        "stack.backlog",
+        Each,
+        More("1024"),
+        Cause::BACKLOG,
+        clue::OPENING_TABLES,
+    )),
+    rare(resource(
+        "stack.turn_budget",
+        Each,
+        More("1024"),
+        Cause::CPU,
+        clue::PROCESSOR,
+    )),
     // Rules.
     with(
         rule(
@@ -567,7 +620,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     rule(
         "tcp.user_timeout",
-        Sender,
+        Each,
         Unbounded("0s"),
         Cause::GIVING_UP,
         clue::GIVING_UP,
@@ -586,6 +639,147 @@ pub(super) const ROWS: &[Row] = &[
         Cause::RECOVERY,
         clue::LOSSES,
     ),
+    rare(rule(
+        "tcp.unacknowledged",
+        Sender,
+        Half,
+        Cause::UNACKNOWLEDGED,
+        clue::LOSSES,
+    )),
+    rare(rule(
+        "tcp.pacing_rate_max",
+        Sender,
+        OfPath,
+        Cause::PACING,
+        clue::LOSSES,
+    )),
+    rare(rule(
+        "pool.send_floor",
+        Each,
+        OneOf(&["1"]),
+        Cause::MEMORY,
+        clue::MEMORY,
+    )),
+    rare(rule(
+        "pool.receive_floor",
+        Each,
+        OneOf(&["1"]),
+        Cause::MEMORY,
+        clue::MEMORY,
+    )),
+    rare(rule(
+        "pool.cells",
+        Receiver,
+        OneOf(&["1", "4"]),
+        Cause::PEER_MEMORY,
+        clue::CELLS,
+    )),
+    rule("device_queue", Sender, Halved, Cause::DEVICE, clue::DEVICE),
+    rare(rule(
+        "tcp.initial_window",
+        Sender,
+        Halved,
+        Cause::SLOW_START,
+        clue::LOSSES,
+    )),
+    rare(rule(
+        "tcp.bbr_loss_threshold",
+        Sender,
+        OneOf(&["20"]),
+        Cause::CONGESTION,
+        clue::LOSSES,
+    )),
+    rare(rule(
+        "tcp.nagle",
+        Sender,
+        OneOf(&["true"]),
+        Cause::SEGMENTATION,
+        clue::SMALL,
+    )),
+    rare(rule(
+        "tcp.push",
+        Sender,
+        OneOf(&["write", "drained", "every"]),
+        Cause::SEGMENTATION,
+        clue::SEGMENTATION,
+    )),
+    rare(rule(
+        "tcp.mss_max",
+        Both,
+        Halved,
+        Cause::SEGMENT_SIZE,
+        clue::LOSSES_OF_FEW,
+    )),
+    rare(rule(
+        "tcp.base_mss",
+        Sender,
+        Fitting,
+        Cause::SEGMENT_SIZE,
+        clue::TOO_LONG,
+    )),
+    rare(rule(
+        "tcp.base_mss",
+        Sender,
+        OneOf(&["1460"]),
+        Cause::SEGMENT_SIZE,
+        clue::PROBING,
+    )),
+    rare(rule(
+        "ip.path_mtu_min",
+        Sender,
+        OneOf(&["68"]),
+        Cause::SEGMENT_SIZE,
+        clue::TOO_LONG,
+    )),
+    rule(
+        "tcp.delayed_ack",
+        Receiver,
+        OneOf(&["200ms"]),
+        Cause::ACK_FREQUENCY,
+        clue::MANY_ACKS,
+    ),
+    rule(
+        "tcp.ack_every",
+        Receiver,
+        OneOf(&["8", "64"]),
+        Cause::ACK_FREQUENCY,
+        clue::MANY_ACKS,
+    ),
+    rare(rule(
+        "tcp.quick_acks",
+        Receiver,
+        OneOf(&["0"]),
+        Cause::ACK_FREQUENCY,
+        clue::MANY_ACKS,
+    )),
+    rare(rule(
+        "tcp.rto_min",
+        Sender,
+        Doubled,
+        Cause::RECOVERY,
+        clue::TIMERS,
+    )),
+    rare(rule(
+        "tcp.rto_initial",
+        Each,
+        OneOf(&["3s"]),
+        Cause::RECOVERY,
+        clue::FIRST_TIMERS,
+    )),
+    rare(rule(
+        "tcp.synack_retries",
+        Each,
+        More("255"),
+        Cause::GIVING_UP,
+        clue::OPENING,
+    )),
+    rare(rule(
+        "arp.request_interval",
+        Each,
+        Less("50ms"),
+        Cause::NEIGHBOUR,
+        clue::NEIGHBOUR,
+    )),
     hardware(
         "device.super_segment",
         Sender,
@@ -600,4 +794,18 @@ pub(super) const ROWS: &[Row] = &[
         Cause::DELAYED_ACK,
         clue::ANSWERS,
     ),
+    rare(rule(
+        "tcp.tail_loss_probe",
+        Sender,
+        OneOf(&["false"]),
+        Cause::RECOVERY,
+        clue::LOSSES,
+    )),
+    rare(rule(
+        "tcp.mtu_probing",
+        Sender,
+        OneOf(&["off"]),
+        Cause::SEGMENT_SIZE,
+        clue::PROBING,
+    )),
 ];
