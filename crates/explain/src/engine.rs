@@ -54,7 +54,7 @@ const SHORT: f64 = 2_000.0;
 /// If the budget allows no larger part, a part is accepted with at most this error, as a share.
 const MOST_ERROR: f64 = 0.1;
 /// Approximate number of runs of an explanation, without and with random impairments.
-const RUNS: [f64; 2] = [80.0, 150.0];
+const RUNS: [f64; 2] = [120.0, 250.0];
 /// Smallest number of runs that can find a cause, without and with random impairments.
 const FEWEST_RUNS: [f64; 2] = [25.0, 60.0];
 /// Smallest share of a transfer that is run.
@@ -383,12 +383,13 @@ fn advised(
     Ok(explanation)
 }
 
-/// Finds the lever that helps most. If there is none, extends the budget and searches again, as long
-/// as the effort allows.
+/// Finds the lever that helps most. If there is none, or if levers of the hosts help together but the
+/// needed ones are not known, extends the budget and searches again, as long as the effort allows.
 fn found_within(search: &Search<'_>) -> Result<Found, TwinFailure> {
     let work = search.twin.work();
     let mut found = find(search, true)?;
-    while found.place().is_none() && work.extend(found.unproven.is_some()) {
+    let is_open = |found: &Found| found.place().is_none() || found.unproven.is_some();
+    while is_open(&found) && work.extend(found.unproven.is_some()) {
         // The results of all runs so far are known, so the search goes on where it ended.
         work.begin(FOUND);
         found = find(search, true)?;

@@ -21,6 +21,12 @@ pub const FAULT: f64 = 0.25;
 /// A pause of the application is named before additional connections if its end saves at least this
 /// share of the time that they save.
 const EVADED: f64 = 0.5;
+/// Settings that divide packet memory: what one direction gets, the other loses. A run with the
+/// largest amount does not exclude that an amount between helps.
+const DIVISIONS: [&str; 2] = ["pool.send_floor", "pool.receive_floor"];
+/// A combination whose needless levers are not known is worth a larger budget if it gains more than
+/// this many times as much as the levers of the hosts that are known to be needed.
+const MANIFOLD: f64 = 2.0;
 /// At most this number of single levers, the best ones, run with further seeds.
 const RIVALS: usize = 2;
 
@@ -42,7 +48,8 @@ pub struct Found {
     /// least 99 % of its datagrams arrive. Set only if no lever helps.
     pub used_up: Option<usize>,
     /// Levers of the hosts that help together, if the budget ended before it was known which of them
-    /// are needed. Set only if `best` is `None`.
+    /// are needed. Set only if they gain more than `best`, or more than twice as much if `best` has
+    /// levers of the hosts.
     pub unproven: Option<Gain>,
     /// Every single lever that was run, those of hosts first.
     pub tried: Vec<Gain>,
@@ -118,13 +125,27 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
     let used_up = best.is_none().then(|| search.used_up()).flatten();
     Ok(Found {
         used_up,
-        unproven: unproven.filter(|_| best.is_none()),
+        unproven: unproven.filter(|all| is_worth_a_proof(search, all, best.as_ref())),
         fault_saves: fault.as_ref().map_or(0.0, |(_, saves)| *saves),
         fault: fault.map(|(fault, _)| fault),
         best,
         rival,
         tried,
     })
+}
+
+/// Returns true if `all`, a combination of levers of the hosts whose needless levers are not known,
+/// gains enough more than `best` to search with a larger budget.
+fn is_worth_a_proof(search: &Search<'_>, all: &Gain, best: Option<&Gain>) -> bool {
+    let is_more = |best: &Gain| {
+        let times = if search.is_of_host(best) {
+            MANIFOLD
+        } else {
+            1.0
+        };
+        (all.ends && !best.ends) || all.ratio - 1.0 > (best.ratio - 1.0) * times
+    };
+    best.is_none_or(is_more)
 }
 
 /// Returns the lever that is named before `host`, the best of the hosts: a faster reader, or the
@@ -233,10 +254,14 @@ fn worse_fault(search: &Search<'_>, best: &Gain) -> Result<Option<(Gain, f64)>, 
 
 /// Returns the indices of the resources for which a run shows that more of them does not help.
 pub fn refuted(search: &Search<'_>, found: &Found) -> Vec<usize> {
+    let measured = &search.base.first.measured;
+    let is_without_loss =
+        measured.retransmitted_segments == 0 && measured.lost_share.unwrap_or_default() == 0.0;
     let is_refuted = |gain: &&Gain| {
-        // Runs with random impairments cannot exclude a small gain. If the largest amount harms, an
-        // amount between may help.
-        let is_sure = search.twin.seeds() == 1;
+        // Runs with random impairments cannot exclude a small gain, and neither can runs with losses:
+        // with another amount, other segments may be lost. If the largest amount harms, an amount
+        // between may help.
+        let is_sure = search.twin.seeds() == 1 && is_without_loss;
         let is_small = (gain.ratio - 1.0).abs() + 2.0 * gain.error < CERTAINLY_NOTHING;
         is_sure && is_small && !gain.ends
     };
@@ -246,9 +271,14 @@ pub fn refuted(search: &Search<'_>, found: &Found) -> Vec<usize> {
         let best = found.best.iter().flat_map(|best| &best.places);
         best.into_iter().any(|known| known == place)
     };
+    let is_amount = |place: &usize| {
+        let lever = &search.levers[*place];
+        let is_plain = !lever.is_rare && !DIVISIONS.contains(&lever.field);
+        is_plain && lever.kind == LeverKind::Resource
+    };
     let refuted = found.tried.iter().filter(is_refuted);
     refuted
         .map(|gain| gain.places[0])
-        .filter(|place| search.levers[*place].kind == LeverKind::Resource && !named(place))
+        .filter(|place| is_amount(place) && !named(place))
         .collect()
 }

@@ -25,8 +25,11 @@ const PAIRED: usize = 4;
 const PROMISING: usize = 4;
 /// Largest combination that may be named without proof that each of its levers is needed.
 const MOST_UNPROVEN: usize = 4;
-/// A lever is removed from a combination if the other levers keep this share of the gain.
-const WITHOUT: f64 = 0.87;
+/// Largest combination that may be named.
+const MOST_NEEDED: usize = 8;
+/// Levers are removed from a combination as long as the others keep this share of its gain. A
+/// further lever that is not added may cost as much again.
+const WITHOUT: f64 = 0.9;
 
 /// Results of the runs with levers of the hosts.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +42,8 @@ pub struct Hosts {
     /// A combination that gains about as much as the best single lever and does not contain it.
     pub equal: Option<Gain>,
     /// A combination that gains clearly more than any single lever, but whose needless levers were
-    /// not removed, because the budget ended. Set only if there is no other combination.
+    /// not removed, because the budget ended. Set only if there is no other combination that gains as
+    /// much.
     pub unproven: Option<Gain>,
 }
 
@@ -114,7 +118,8 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
 /// Runs the levers `with` together with ample values of all resources that `clues` (signs in a run)
 /// suggest. Adds to `clues` the clues of this run that the run `like` does not have. Then repeats
 /// both steps, at most [`ROUNDS`] times, because the new clues may suggest further resources.
-/// Returns the best of these runs. A run that repeats the events of `like` ends early.
+/// Returns the best of these runs. A run that repeats the events of `like` ends early. Runs with
+/// rules have one seed, because only the best of them decide.
 fn with_all_resources(
     search: &Search<'_>,
     with: &[usize],
@@ -137,7 +142,10 @@ fn with_all_resources(
             break;
         }
         let changes = search.changes_of(&places);
-        let seeds = search.twin.few_seeds();
+        let seeds = match with {
+            [] => search.twin.few_seeds(),
+            _ => 1,
+        };
         let Some(gain) = search.gain_like(like, (&places, &changes), seeds)? else {
             break;
         };
@@ -150,8 +158,8 @@ fn with_all_resources(
     Ok(best)
 }
 
-/// Returns combinations of ample resources, without rules and with one rule. They may gain more
-/// than each lever alone.
+/// Returns combinations of ample resources, without rules and, if `deep`, with one rule. They may
+/// gain more than each lever alone.
 fn combinations(
     search: &Search<'_>,
     clues: &mut Clues,
@@ -159,29 +167,29 @@ fn combinations(
     deep: bool,
 ) -> Result<Vec<Gain>, TwinFailure> {
     let all = with_all_resources(search, &[], clues, &search.base)?;
+    // A rule cannot increase the goodput of a full link.
+    let is_full = |all: &Gain| search.is_full_in(&all.speed.first);
+    let last = all.clone().filter(Gain::is_worth);
     // Reduce the combination before further runs, because it is the result if the budget ends here.
     let reduced = match all.clone().filter(Gain::is_worth) {
-        Some(all) => Some(fewest(search, all)?),
+        Some(all) => Some(fewest(search, all, WITHOUT)?),
         None => None,
     };
     let mut tries: Vec<Gain> = reduced.into_iter().chain(all).collect();
-    // A rule cannot increase the goodput of a full link.
-    let is_full = tries.iter().any(|all| search.is_full_in(&all.speed.first));
-    if deep && !is_full {
-        let last = tries.last().filter(|last| last.is_worth()).cloned();
-        tries.extend(with_a_rule(search, clues, singles, last.as_ref())?);
+    if deep && !tries.iter().any(is_full) {
+        tries.extend(with_rules(search, clues, singles, last.as_ref())?);
     }
     Ok(tries)
 }
 
-/// Returns the run of the rule that helps most together with ample resources. `all` is a run of
-/// the ample resources alone.
-fn with_a_rule(
+/// Returns the runs of the [`PROMISING`] rules that help most together with ample resources. `all` is
+/// a run of the ample resources alone.
+fn with_rules(
     search: &Search<'_>,
     clues: &Clues,
     singles: &[Gain],
     all: Option<&Gain>,
-) -> Result<Option<Gain>, TwinFailure> {
+) -> Result<Vec<Gain>, TwinFailure> {
     // A rule that helps once resources are ample usually leaves a clue in the run with ample
     // resources.
     let shown = all.map_or(clues, |all| &all.speed.clues);
@@ -189,16 +197,14 @@ fn with_a_rule(
     let mut rules = search.suggested(clues, |kind| kind == LeverKind::Rule);
     search.likely_first(shown, &mut rules);
     helpful_first(singles, &mut rules);
-    let mut best: Option<Gain> = None;
+    let mut gains: Vec<Gain> = Vec::new();
     for rule in rules {
         let gain = with_all_resources(search, &[rule], &mut clues.clone(), like)?;
-        if let Some(gain) = gain.filter(|gain| gain.places.first() == Some(&rule))
-            && best.as_ref().is_none_or(|best| gain.beats(best))
-        {
-            best = Some(gain);
-        }
+        gains.extend(gain.filter(|gain| gain.places.first() == Some(&rule)));
     }
-    Ok(best)
+    best_first(&mut gains);
+    gains.truncate(PROMISING);
+    Ok(gains)
 }
 
 /// Moves the levers that help alone to the front of `places`, the best first. `singles` are the
@@ -252,40 +258,45 @@ fn best_of(
     single: Option<&Gain>,
 ) -> Result<(Option<Gain>, Option<Gain>), TwinFailure> {
     let is_more = |gain: &Gain| gain.is_more_than(single);
-    tries.sort_by(|one, other| match (one.beats(other), other.beats(one)) {
+    best_first(&mut tries);
+    let mut promising = Vec::new();
+    for gain in tries.iter().take(PROMISING) {
+        let again = search.gain(&gain.places, &gain.changes, search.twin.seeds())?;
+        promising.push(again.expect("it has run before"));
+    }
+    promising.retain(|gain| is_more(gain));
+    best_first(&mut promising);
+    search.twin.work().allow(FEWEST);
+    let mut unproven = None;
+    for best in promising {
+        let is_enough = |gain: &&Gain| is_more(gain) && keeps(gain, &best, WITHOUT);
+        let fewer = tries.iter().filter(is_enough);
+        let fewer = fewer.min_by_key(|gain| gain.places.len()).unwrap_or(&best);
+        let best = fewest(search, fewer.clone(), least_share(fewer, &best))?;
+        // If the budget ended before needless levers were removed, a large combination is not named.
+        if search.twin.work().is_done() && best.places.len() > MOST_UNPROVEN {
+            unproven = Some(best);
+            break;
+        }
+        // If no lever can be removed from a large combination, it gains by coincidence: any other
+        // course of the transfer ends the gain.
+        if best.places.len() <= MOST_NEEDED {
+            return Ok((Some(best).filter(is_more), None));
+        }
+    }
+    let mut few = tries.into_iter();
+    let few = few.find(|gain| gain.places.len() <= MOST_UNPROVEN && is_more(gain));
+    let unproven = unproven.filter(|all| all.is_more_than(few.as_ref().or(single)));
+    Ok((few, unproven))
+}
+
+/// Sorts combinations, the best first. Of equal gains, the smaller combination comes first.
+fn best_first(gains: &mut [Gain]) {
+    gains.sort_by(|one, other| match (one.beats(other), other.beats(one)) {
         (true, _) => Ordering::Less,
         (_, true) => Ordering::Greater,
         _ => one.places.len().cmp(&other.places.len()),
     });
-    let mut best: Option<Gain> = None;
-    for gain in tries.iter().take(PROMISING) {
-        let again = search.gain(&gain.places, &gain.changes, search.twin.seeds())?;
-        let again = again.expect("it has run before");
-        if is_more(&again) && best.as_ref().is_none_or(|best| again.beats(best)) {
-            best = Some(again);
-        }
-    }
-    let Some(best) = best else {
-        return Ok((None, None));
-    };
-    let is_enough = |gain: &&Gain| is_more(gain) && keeps(gain, &best);
-    let fewer = tries.iter().filter(is_enough);
-    let best = fewer
-        .min_by_key(|gain| gain.places.len())
-        .cloned()
-        .unwrap_or(best);
-    search.twin.work().allow(FEWEST);
-    let best = fewest(search, best)?;
-    // If the budget ended before needless levers were removed, a large combination is not named;
-    // the best small combination is used.
-    let is_unproven = search.twin.work().is_done() && best.places.len() > MOST_UNPROVEN;
-    if !is_unproven {
-        return Ok((Some(best).filter(is_more), None));
-    }
-    let mut few = tries.into_iter();
-    let few = few.find(|gain| gain.places.len() <= MOST_UNPROVEN && is_more(gain));
-    let unproven = few.is_none().then_some(best);
-    Ok((few, unproven.filter(is_more)))
 }
 
 /// Returns the smallest of `tries` that gains about as much as the best `single` lever, but does
@@ -308,7 +319,7 @@ fn equal_of(
     let Some(equal) = equal.min_by_key(|gain| gain.places.len()) else {
         return Ok(None);
     };
-    let equal = fewest(search, equal.clone())?;
+    let equal = fewest(search, equal.clone(), WITHOUT)?;
     Ok(Some(equal).filter(|gain| gain.places.len() > 1 && gain.is_worth()))
 }
 
@@ -358,34 +369,44 @@ fn extended(
     Ok(all)
 }
 
-/// Returns `whole` without the levers that it does not need to keep its gain. Runs with few seeds
-/// select groups of such levers. A run with all seeds then checks that the remaining levers keep
-/// the gain, and further runs with all seeds try to remove single levers. If the remaining levers
-/// do not keep the gain, all runs are repeated with all seeds.
-fn fewest(search: &Search<'_>, whole: Gain) -> Result<Gain, TwinFailure> {
+/// Share of the gain of `fewer` that must remain if levers are removed from it, so that the share
+/// [`WITHOUT`] of the gain of `best` remains.
+fn least_share(fewer: &Gain, best: &Gain) -> f64 {
+    let share = WITHOUT * (best.ratio - 1.0) / (fewer.ratio - 1.0);
+    match share.is_finite() {
+        true => share.min(1.0),
+        false => WITHOUT,
+    }
+}
+
+/// Returns `whole` without the levers that it does not need to keep the share `least` of its gain.
+/// Runs with few seeds select groups of such levers. A run with all seeds then checks that the
+/// remaining levers keep this share, and further runs with all seeds try to remove single levers.
+/// If the remaining levers do not keep it, all runs are repeated with all seeds.
+fn fewest(search: &Search<'_>, whole: Gain, least: f64) -> Result<Gain, TwinFailure> {
     let (few, seeds) = (search.twin.few_seeds(), search.twin.seeds());
     let run = |gain: &Gain, seeds| search.gain(&gain.places, &gain.changes, seeds);
     let whole = run(&whole, seeds)?.unwrap_or(whole);
     let half = whole.places.len().div_ceil(2);
     if few == seeds {
-        return without_groups(search, &whole, whole.clone(), half, seeds);
+        return without_groups(search, (&whole, least), whole.clone(), half, seeds);
     }
     if let Some(part) = run(&whole, few)? {
-        let part = without_groups(search, &part, part.clone(), half, few)?;
-        if let Some(again) = run(&part, seeds)?.filter(|again| keeps(again, &whole)) {
-            return without_groups(search, &whole, again, 1, seeds);
+        let part = without_groups(search, (&part, least), part.clone(), half, few)?;
+        if let Some(again) = run(&part, seeds)?.filter(|again| keeps(again, &whole, least)) {
+            return without_groups(search, (&whole, least), again, 1, seeds);
         }
     }
-    without_groups(search, &whole, whole.clone(), half, seeds)
+    without_groups(search, (&whole, least), whole.clone(), half, seeds)
 }
 
 /// Returns `best`, a part of the combination `whole`, without unnecessary levers: those without
-/// which the gain of `whole` remains. Each run has `seeds` seeds. Groups of `size` levers are
+/// which the share `least` of the gain of `whole` remains. Each run has `seeds` seeds. Groups of `size` levers are
 /// removed first, so that few runs remove most levers. Then groups of half the size are removed,
 /// and so on.
 fn without_groups(
     search: &Search<'_>,
-    whole: &Gain,
+    (whole, least): (&Gain, f64),
     mut best: Gain,
     mut size: usize,
     seeds: usize,
@@ -404,7 +425,7 @@ fn without_groups(
                 false => search.gain_like(&best.speed, (&places, &changes.concat()), seeds)?,
             };
             match gain {
-                Some(gain) if keeps(&gain, whole) => (best, parts) = (gain, fewer),
+                Some(gain) if keeps(&gain, whole, least) => (best, parts) = (gain, fewer),
                 _ => from += size,
             }
         }
@@ -413,7 +434,7 @@ fn without_groups(
     Ok(best)
 }
 
-/// Returns true if `part` keeps enough of the gain of the combination `whole`.
-fn keeps(part: &Gain, whole: &Gain) -> bool {
-    part.ends == whole.ends && part.ratio >= 1.0 + (whole.ratio - 1.0) * WITHOUT
+/// Returns true if `part` keeps the share `least` of the gain of the combination `whole`.
+fn keeps(part: &Gain, whole: &Gain, least: f64) -> bool {
+    part.ends == whole.ends && part.ratio >= 1.0 + (whole.ratio - 1.0) * least
 }

@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use fullpipe_scenario::{
     PathAccount, Played, Setup, Shares,
     path::{Path, smallest_mtu},
+    path_account::{HostAccount, HostLoss},
 };
 use fullpipe_sim::link::Direction;
 use fullpipe_tcp::{Limit, ReceiveLimit};
@@ -41,7 +42,7 @@ const AS_MUCH: f64 = 0.75;
 const USUAL_OVERHEAD: u64 = 52;
 /// A path is nearly full if the goodput is at least this share of the payload that its slowest link
 /// can carry.
-const NEARLY_FULL: f64 = 0.94;
+const NEARLY_FULL: f64 = 0.98;
 /// Fields of a link that bound its rate.
 const RATES: [&str; 4] = ["rate", "token_bucket", "policer", "radio"];
 /// Fields of a link that are events or rules of the path, not its size.
@@ -294,8 +295,8 @@ impl<'a> Search<'a> {
     fn of_lever(&self, place: usize, seeds: usize) -> Result<Option<Gain>, TwinFailure> {
         let lever = &self.levers[place];
         let ample = self.gain(&[place], &lever.ample, seeds)?;
-        let is_amount = matches!(lever.kind, LeverKind::Resource | LeverKind::Path);
-        let Some(twice) = lever.twice.as_ref().filter(|_| is_amount) else {
+        let is_tried = lever.kind != LeverKind::Processor;
+        let Some(twice) = lever.twice.as_ref().filter(|_| is_tried) else {
             return Ok(ample);
         };
         // Do not run the smaller amount if the ample amount left the run identical.
@@ -691,7 +692,7 @@ impl<'a> Search<'a> {
     pub fn of_others(&self) -> Vec<usize> {
         let lost = self.base.first.measured.lost_share.unwrap_or_default();
         let mut hosts = self.base.first.path.hosts.iter();
-        let is_overrun = lost > LOST && hosts.any(|host| host.losses().any(|(_, lost)| lost > 0));
+        let is_overrun = lost > LOST && hosts.any(is_overrun);
         let mut all = self.suggested(&self.clues, |kind| !kind.is_of_host());
         // Omit a higher rate of datagrams: it does not help a host that loses datagrams.
         let is_offer = |lever: &Lever| lever.place == Place::Flow && lever.field == "rate";
@@ -736,6 +737,12 @@ impl<'a> Search<'a> {
             .flat_map(|place| self.levers[*place].ample.iter());
         all.cloned().collect()
     }
+}
+
+/// Returns true if `host` lost frames that it had no room for.
+fn is_overrun(host: &HostAccount) -> bool {
+    let mut losses = host.losses();
+    losses.any(|(reason, lost)| lost > 0 && reason != HostLoss::Corruption)
 }
 
 /// Returns true if the direction that `lever` changes was busy all the time, according to

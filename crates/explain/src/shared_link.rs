@@ -198,6 +198,7 @@ fn gain_of(
     let runs: Vec<Played> = runs.collect::<Result<_, _>>()?;
     let count = runs.len();
     let after = Played::of_seeds(runs).measured;
+    // The path of the first flow is the same in both.
     let gain = after.first_flow_mbps(alone) / played.measured.first_flow_mbps(alone) - 1.0;
     let is_complete = after.outcome == Outcome::Complete;
     Ok((if is_complete { gain } else { 0.0 }, count))

@@ -67,6 +67,7 @@ mod cost;
 mod named_first;
 mod own_names;
 mod sentences;
+mod worlds;
 
 fn setup(text: &str) -> Setup {
     let head = "title = \"t\"\nhosts.near = {}\nhosts.far = {}\n";
@@ -425,7 +426,11 @@ fn a_small_send_buffer_is_named_with_the_smallest_value_that_suffices() {
 
 #[test]
 fn two_windows_of_one_size_are_named_together() {
-    let found = explained("near.tcp.send_buffer = 8K\nfar.tcp.receive_buffer = 8K");
+    // With the usual initial window, slow start takes more than a tenth of the time that remains, so
+    // this window would be named, too.
+    let found = explained(
+        "near.tcp.send_buffer = 8K\nfar.tcp.receive_buffer = 8K\nnear.tcp.initial_window = 32",
+    );
     let mut levers = found.levers.clone();
     levers.sort();
     assert_eq!(levers, ["far.tcp.receive_buffer", "near.tcp.send_buffer"]);

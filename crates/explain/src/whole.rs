@@ -91,6 +91,9 @@ impl<'a> Whole<'a> {
             (Some(best), None) => (Some(best), None),
             (None, None) => (self.replacement(found, &rejected)?, None),
         };
+        if let Some(alone) = self.best_alone(found)? {
+            (found.best, found.rival) = (Some(alone), None);
+        }
         let fault = self.worth(found.fault.take().as_ref())?;
         if let (Some(best), Some(fault)) = (&found.best, fault) {
             found.fault_saves = fault.saves_of(best);
@@ -135,6 +138,22 @@ impl<'a> Whole<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Returns the best single lever of the hosts, if the best of `found` is a combination of them and
+    /// the single lever helps the whole transfer as much: further levers then helped only the part.
+    fn best_alone(&self, found: &Found) -> Result<Option<Gain>, TwinFailure> {
+        let together = found.best.as_ref().filter(|best| best.places.len() > 1);
+        let Some(together) = together else {
+            return Ok(None);
+        };
+        let is_own = |gain: &&Gain| gain.is_worth() && together.places.contains(&gain.places[0]);
+        let alone = found.tried.iter().find(is_own);
+        let Some(alone) = alone.filter(|alone| self.is_affordable(&[alone], 1.0)) else {
+            return Ok(None);
+        };
+        let alone = self.worth(Some(alone))?;
+        Ok(alone.filter(|alone| !together.is_more_than(Some(alone))))
     }
 
     /// Returns the gain of the whole transfer with the changes of `gain`, if it is worth a change.
