@@ -11,13 +11,16 @@ use fullpipe_pool::{
 };
 use fullpipe_tcp::CongestionAlgorithm;
 
-use self::rows::{
-    End::{Both, Each, Receiver, Sender},
-    ROWS, Row,
-    Try::{
-        Bytes, Congestion, Doubled, Entries, Fitting, Half, Halved, Less, More, OfPath, OneOf,
-        Tuned, Unbounded,
+use self::{
+    row::{
+        End::{Both, Each, Receiver, Sender},
+        Row,
+        Try::{
+            Bytes, Congestion, Doubled, Entries, Fitting, Half, Halved, Less, More, OfPath, OneOf,
+            Tuned, Unbounded,
+        },
     },
+    rows::ROWS,
 };
 use crate::{
     cause::Cause,
@@ -28,6 +31,7 @@ use fullpipe_scenario::{
     path::largest_mss,
 };
 
+mod row;
 mod rows;
 
 /// The receive ring; 0 descriptors mean an unlimited ring.
