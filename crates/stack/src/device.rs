@@ -98,6 +98,17 @@ pub enum TxChecksum {
     },
 }
 
+impl fmt::Display for TxChecksum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Complete => f.write_str("complete"),
+            Self::Partial { start, offset } => {
+                write!(f, "partial, start {start}, offset {offset}")
+            }
+        }
+    }
+}
+
 /// Metadata of a frame to be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TxMeta {

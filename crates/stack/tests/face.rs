@@ -11,12 +11,12 @@ use fullpipe::{
     Agreed, CloseReason, Config, ConfigError, ConnectOptions, ConnectionId, Description, Duration,
     Holder, Info, Instant, Interface, InterfaceId, Limit, LimitClock, ListenOptions, ListenerId,
     MacAddress, Nodes, OpenError, PathError, Pool, Pressure, Read, Ready, ReceiveClock,
-    ReceiveLimit, RecoveryState, Rng, Route, RouteEntry, RouteError, Routes, SettingError,
+    ReceiveLimit, RecoveryState, Refusal, Rng, Route, RouteEntry, RouteError, Routes, SettingError,
     SocketEvent, SocketOption, Stack, Subnet, TcpError, TcpState, Tuning, Turn, UdpError, UdpId,
     UdpInfo, UdpQueue, UdpReady, UdpReceived,
     config::{
         ArpConfig, CongestionAlgorithm, EcnMode, IcmpConfig, IpConfig, KnobError, KnobInfo,
-        KnobTable, MtuProbing, ParseChoiceError, PoolConfig, PushPolicy, SegmentSizing,
+        KnobKind, KnobTable, MtuProbing, ParseChoiceError, PoolConfig, PushPolicy, SegmentSizing,
         StackConfig, SynCookieUse, TcpConfig, TraceConfig, UdpConfig,
     },
     congestion::{
@@ -25,6 +25,7 @@ use fullpipe::{
     },
     counters::{Counters, Discard, DiscardReason, Discards, MibCounters, TcpCounters},
     device::{Capabilities, Device, Medium, Received, RxMeta, TxChecksum, TxMeta},
+    presets::alias::{Meaning, SetBy},
     trace::{RecoveryEvent, TcpFlags, Trace, TraceEvent, TraceRecord},
     turn,
 };
@@ -471,7 +472,88 @@ fn enums_are_displayed_as_people_write_them() {
         (Discard::IpNoRoute.to_string(), "IpNoRoute"),
         (DiscardReason::NoAck.to_string(), "TcpDiscardNoAck"),
         (Duration::from_millis(1_500).to_string(), "1.5s"),
+        (KnobKind::Switch.to_string(), "switch"),
+        (Refusal::Host.to_string(), "host unreachable"),
+        (Read::Data(1_448).to_string(), "1448 bytes"),
+        (Read::End.to_string(), "end of the stream"),
+        (TxChecksum::Complete.to_string(), "complete"),
+        (
+            TxChecksum::Partial {
+                start: 34,
+                offset: 16,
+            }
+            .to_string(),
+            "partial, start 34, offset 16",
+        ),
+        (SetBy::Sysctl("net.ipv4").to_string(), "sysctl net.ipv4"),
+        (Meaning::Pieces(1_448).to_string(), "pieces of 1448 bytes"),
+        (
+            Meaning::Words(&[("reno", "newreno"), ("cubic", "cubic")]).to_string(),
+            "reno for newreno, cubic for cubic",
+        ),
     ] {
         assert_eq!(shown, expected);
     }
+}
+
+#[test]
+fn socket_options_and_events_are_displayed_with_their_values() {
+    let cubic = CongestionChoice::from(CongestionAlgorithm::Cubic);
+    for (option, expected) in [
+        (SocketOption::NoDelay(true), "TCP_NODELAY=true"),
+        (SocketOption::SendBuffer(65_536), "SO_SNDBUF=65536"),
+        (SocketOption::OutOfOrder(9_000), "tcp.out_of_order=9000"),
+        (
+            SocketOption::UserTimeout(Duration::from_millis(1_500)),
+            "TCP_USER_TIMEOUT=1.5s",
+        ),
+        (SocketOption::Congestion(cubic), "TCP_CONGESTION=cubic"),
+        (SocketOption::Urgent, "urgent"),
+    ] {
+        assert_eq!(option.to_string(), expected);
+    }
+    for (event, expected) in [
+        (
+            TraceEvent::Opened {
+                passive: true,
+                iss: 1,
+                irs: 2,
+            },
+            "accepted, iss 1, irs 2",
+        ),
+        (
+            TraceEvent::SegmentOut {
+                flags: TcpFlags::SYN | TcpFlags::ACK,
+                seq: 1,
+                ack: 2,
+                window: 3,
+                len: 4,
+            },
+            "sent SYN|ACK, seq 1, ack 2, window 3, length 4",
+        ),
+        (TraceEvent::Limit(Limit::Handshake), "limited by handshake"),
+        (
+            TraceEvent::Recovery(RecoveryEvent::TailProbe),
+            "tail loss probe",
+        ),
+        (
+            TraceEvent::Pool {
+                holder: Holder::Send,
+                held: 3,
+                promised: 1,
+            },
+            "packet memory of send: 3 blocks held, 1 reserved",
+        ),
+    ] {
+        assert_eq!(event.to_string(), expected);
+    }
+    let mut stack = stack();
+    let outside = stack
+        .register_congestion("fixed", || Fixed(0))
+        .expect("no other has the name");
+    assert_eq!(outside.to_string(), "registered algorithm 0");
+    let udp = stack
+        .udp_bind(SocketAddr::from(([0, 0, 0, 0], 53)))
+        .expect("the port is free");
+    assert_eq!(SocketEvent::Udp(udp).to_string(), "UDP socket 0");
 }

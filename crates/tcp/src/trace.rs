@@ -4,6 +4,7 @@
 //! trace is on. The ring overwrites the oldest record first and counts the records that
 //! it overwrote. The trace interprets nothing.
 
+mod display;
 #[cfg(not(feature = "trace"))]
 mod off;
 #[cfg(feature = "trace")]

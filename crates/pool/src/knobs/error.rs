@@ -21,6 +21,17 @@ pub enum KnobKind {
     Choice,
 }
 
+impl fmt::Display for KnobKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Number => "number",
+            Self::Time => "time",
+            Self::Switch => "switch",
+            Self::Choice => "choice",
+        })
+    }
+}
+
 /// A knob's value, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnobValue {

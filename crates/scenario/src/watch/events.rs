@@ -161,13 +161,7 @@ impl fmt::Display for EventKind {
             }
             Self::Probe { count } => write!(f, "zero window probe {count}"),
             Self::Timeout { count } => write!(f, "retransmission timeout {count} in a row"),
-            Self::Recovery(RecoveryEvent::FastRecovery) => f.write_str("fast recovery begins"),
-            Self::Recovery(RecoveryEvent::Recovered) => f.write_str("recovered"),
-            Self::Recovery(RecoveryEvent::Undone) => f.write_str("spurious recovery undone"),
-            Self::Recovery(RecoveryEvent::TailProbe) => f.write_str("tail loss probe"),
-            Self::Recovery(RecoveryEvent::MarkResponse) => {
-                f.write_str("congestion mark: congestion window reduced")
-            }
+            Self::Recovery(event) => event.fmt(f),
             Self::Discarded(reason) => write!(f, "segment discarded: {}", reason.name()),
             Self::ReceiveQueueFull => f.write_str("receive queue full: a datagram was lost"),
             Self::ReceiveQueueRoom { lost } => {

@@ -3,7 +3,7 @@
 //! Rule: an id identifies one socket for ever. After the socket is closed, calls with
 //! the id are refused, even if the slot is in use again.
 
-use core::net::SocketAddr;
+use core::{fmt, net::SocketAddr};
 
 use fullpipe_tcp::Tuning;
 
@@ -79,6 +79,17 @@ pub struct TcpRequest {
     pub remote: SocketAddr,
 }
 
+impl fmt::Display for SocketEvent {
+    /// Writes the kind of the socket and its slot, such as `connection 3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(id) => write!(f, "connection {}", id.index()),
+            Self::Accept(id) => write!(f, "listener {}", id.index()),
+            Self::Udp(id) => write!(f, "UDP socket {}", id.index()),
+        }
+    }
+}
+
 /// The way in which the application refuses a SYN or a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -91,6 +102,17 @@ pub enum Refusal {
     Network,
     /// The peer gets no answer, and retransmits its SYN.
     Silent,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Port => "port unreachable",
+            Self::Host => "host unreachable",
+            Self::Network => "network unreachable",
+            Self::Silent => "no answer",
+        })
+    }
 }
 
 /// Options of a connection to be opened.

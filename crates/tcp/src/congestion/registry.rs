@@ -51,6 +51,22 @@ impl From<CongestionAlgorithm> for CongestionChoice {
     }
 }
 
+impl fmt::Display for RegisteredCongestion {
+    /// Writes the number of the registration, because the name is in the host's registry.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "registered algorithm {}", self.0)
+    }
+}
+
+impl fmt::Display for CongestionChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn(algorithm) => algorithm.fmt(f),
+            Self::Registered(algorithm) => algorithm.fmt(f),
+        }
+    }
+}
+
 /// Reason for which an algorithm was not registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterError {

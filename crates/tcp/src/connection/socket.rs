@@ -3,6 +3,8 @@
 //!
 //! Rule: this file has only values; `user` acts on them.
 
+use core::fmt;
+
 use fullpipe_pool::{Duration, knobs::KnobTable, record};
 
 use crate::{
@@ -308,6 +310,34 @@ fn time_in_range(
     })
 }
 
+impl fmt::Display for SocketOption {
+    /// Writes the name of the socket option and its value, such as `SO_SNDBUF=65536`. An option of
+    /// this stack alone has the name of its knob.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, value): (_, &dyn fmt::Display) = match self {
+            Self::NoDelay(on) => ("TCP_NODELAY", on),
+            Self::Cork(on) => ("TCP_CORK", on),
+            Self::SendBuffer(bytes) => ("SO_SNDBUF", bytes),
+            Self::SendLowWater(bytes) => ("SO_SNDLOWAT", bytes),
+            Self::UnsentLowWater(bytes) => ("TCP_NOTSENT_LOWAT", bytes),
+            Self::ReceiveBuffer(bytes) => ("SO_RCVBUF", bytes),
+            Self::ReceiveLowWater(bytes) => ("SO_RCVLOWAT", bytes),
+            Self::MaxSegment(bytes) => ("TCP_MAXSEG", bytes),
+            Self::Unacknowledged(bytes) => ("tcp.unacknowledged", bytes),
+            Self::OutOfOrder(bytes) => ("tcp.out_of_order", bytes),
+            Self::Keepalive(time) => ("TCP_KEEPIDLE", time),
+            Self::KeepaliveInterval(time) => ("TCP_KEEPINTVL", time),
+            Self::KeepaliveProbes(count) => ("TCP_KEEPCNT", count),
+            Self::SynRetries(count) => ("TCP_SYNCNT", count),
+            Self::UserTimeout(time) => ("TCP_USER_TIMEOUT", time),
+            Self::QuickAck(on) => ("TCP_QUICKACK", on),
+            Self::Congestion(choice) => ("TCP_CONGESTION", choice),
+            Self::Urgent => return f.write_str("urgent"),
+        };
+        write!(f, "{name}={value}")
+    }
+}
+
 /// Result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
@@ -318,6 +348,17 @@ pub enum Read {
     /// The peer closed its direction and everything was read, or the application closed the
     /// receiving direction.
     End,
+}
+
+impl fmt::Display for Read {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Data(1) => f.write_str("1 byte"),
+            Self::Data(bytes) => write!(f, "{bytes} bytes"),
+            Self::Empty => f.write_str("nothing to read"),
+            Self::End => f.write_str("end of the stream"),
+        }
+    }
 }
 
 /// Readiness of a connection.

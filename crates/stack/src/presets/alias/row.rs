@@ -3,6 +3,8 @@
 //! Rule: a row is data. Reading and writing values is in `alias` and
 //! `alias/present`.
 
+use core::fmt;
+
 use super::set_by::SetBy;
 
 /// Relation between the value of an alias and the value of its knob.
@@ -39,6 +41,30 @@ pub enum Meaning {
     /// "low pressure high" in pages of memory. [`Alias::knob`] is the number of blocks; the field
     /// names the knobs of the block size and of the three percentages.
     Memory([&'static str; 4]),
+}
+
+impl fmt::Display for Meaning {
+    /// Writes the alias's value in terms of its knob.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Same => f.write_str("same value"),
+            Self::Pieces(bytes) => write!(f, "pieces of {bytes} bytes"),
+            Self::Time(unit) => write!(f, "time in {unit}"),
+            Self::Switch { on, off } => write!(f, "{on} for true, {off} for false"),
+            Self::Words(words) => {
+                for (place, (word, value)) in words.iter().enumerate() {
+                    let separator = if place == 0 { "" } else { ", " };
+                    write!(f, "{separator}{word} for {value}")?;
+                }
+                Ok(())
+            }
+            Self::Bounds(max) => write!(f, "\"min default max\" in bytes, max is {max}"),
+            Self::Doubled => f.write_str("half of the bytes"),
+            Self::DoubledForGood(growth) => write!(f, "half of the bytes, clears {growth}"),
+            Self::WindowScale => f.write_str("share of the buffer, as tcp_adv_win_scale"),
+            Self::Memory(_) => f.write_str("\"low pressure high\" in pages"),
+        }
+    }
 }
 
 /// A name of another system for a knob.

@@ -5,6 +5,7 @@
 //! sets it. A caller passes the name and the value, and gets text that can be pasted unchanged.
 
 use alloc::{format, string::String};
+use core::fmt;
 
 /// Form in which a system sets one of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,20 @@ impl SetBy {
             Self::Route => Some("Needs root; holds for every connection over the route."),
             Self::Kconfig | Self::Define => Some("Needs a new build."),
             Self::SocketOption(_) | Self::Call | Self::Flag { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for SetBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sysctl(prefix) => write!(f, "sysctl {prefix}"),
+            Self::SocketOption(level) => write!(f, "setsockopt {level}"),
+            Self::Route => f.write_str("ip route"),
+            Self::Kconfig => f.write_str("Kconfig"),
+            Self::Define => f.write_str("#define"),
+            Self::Call => f.write_str("C function"),
+            Self::Flag { on, off } => write!(f, "{on} or {off}"),
         }
     }
 }
