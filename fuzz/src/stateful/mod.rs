@@ -84,23 +84,26 @@ struct World {
 }
 
 /// Runs a stack and its peers with the script `bytes` (the fuzzer's input), and checks the stack
-/// after each step and at the end.
+/// after each step and at the end. Returns the number of steps; 0 if the script makes no world.
 ///
 /// # Panics
 /// Panics if a check fails.
-pub fn live(bytes: &[u8]) {
+pub fn live(bytes: &[u8]) -> u64 {
     let mut script = Script::new(bytes);
     let Some(setup) = setup::draw(&mut script) else {
-        return;
+        return 0;
     };
     let (is_kind, serves) = (setup.is_kind, setup.serves);
     let Some(mut world) = World::new(&setup) else {
-        return;
+        return 0;
     };
+    let mut steps = 0;
     while world.step(&mut script).is_some() {
         world.stack.verify(world.now);
+        steps += 1;
     }
     world.end(is_kind, serves);
+    steps
 }
 
 /// Returns a random script. Equal seeds give equal scripts on every machine.
