@@ -16,7 +16,7 @@ mod page;
 #[cfg(test)]
 mod tests;
 
-pub use page::{attacks_json, attacks_markdown, attacks_text};
+pub use page::{HEADINGS, attacks_json, attacks_markdown};
 
 use std::fmt;
 

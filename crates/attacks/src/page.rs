@@ -1,17 +1,17 @@
-//! Results of the attacks as a page, as a table and as JSON.
+//! Results of the attacks as a page, as the cells of a table and as JSON.
 //!
 //! Rule: the three forms show the same rows; only averages and roundings are computed
-//! here.
+//! here. The layout for a terminal is not here, but in `fullpipe-cli`.
 
 use std::fmt::Write;
 
-use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
 use fullpipe_scenario::units::grouped;
 use serde_json::{Map, Value, json};
 
 use super::{AttackRow, KNOBS};
 
-const HEADINGS: [&str; 9] = [
+/// Headings of the columns that [`AttackRow::cells`] returns.
+pub const HEADINGS: [&str; 9] = [
     "attack",
     "packets",
     "peak blocks",
@@ -23,35 +23,38 @@ const HEADINGS: [&str; 9] = [
     "transfer beside it",
 ];
 
-fn cells(row: &AttackRow) -> [String; 9] {
-    let per_packet = match row.toll.packets {
-        0 => "\u{2013}".into(),
-        packets => format!("{:.2}", row.toll.walked as f64 / packets as f64),
-    };
-    let client = match row.client {
-        Some(took) => format!("{:.2} s", took.as_secs_f64()),
-        None => "not finished".into(),
-    };
-    [
-        row.attack.into(),
-        grouped(row.toll.packets),
-        row.peaks.blocks.to_string(),
-        row.peaks.ranges.to_string(),
-        row.peaks.pieces.to_string(),
-        row.left.to_string(),
-        per_packet,
-        row.toll.walked_for_one.to_string(),
-        client,
-    ]
-}
+impl AttackRow {
+    /// Returns the row's texts, one for each of [`HEADINGS`].
+    pub fn cells(&self) -> [String; 9] {
+        let per_packet = match self.toll.packets {
+            0 => "\u{2013}".into(),
+            packets => format!("{:.2}", self.toll.walked as f64 / packets as f64),
+        };
+        let client = match self.client {
+            Some(took) => format!("{:.2} s", took.as_secs_f64()),
+            None => "not finished".into(),
+        };
+        [
+            self.attack.into(),
+            grouped(self.toll.packets),
+            self.peaks.blocks.to_string(),
+            self.peaks.ranges.to_string(),
+            self.peaks.pieces.to_string(),
+            self.left.to_string(),
+            per_packet,
+            self.toll.walked_for_one.to_string(),
+            client,
+        ]
+    }
 
-/// The counters of a row in words.
-fn counters(row: &AttackRow) -> String {
-    let counted = row
-        .counters
-        .iter()
-        .map(|(name, count)| format!("{name} {}", grouped(*count)));
-    counted.collect::<Vec<_>>().join(", ")
+    /// Returns the names and values of the row's counters; empty if it has none.
+    pub fn counters_text(&self) -> String {
+        let counted = self
+            .counters
+            .iter()
+            .map(|(name, count)| format!("{name} {}", grouped(*count)));
+        counted.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Meaning of the columns.
@@ -86,11 +89,11 @@ pub fn attacks_markdown(rows: &[AttackRow]) -> String {
         " --- |".repeat(HEADINGS.len()),
     );
     for row in rows {
-        let _ = writeln!(page, "| {} |", cells(row).join(" | "));
+        let _ = writeln!(page, "| {} |", row.cells().join(" | "));
     }
     page.push_str("\nCounters of the host after each attack:\n\n");
     for row in rows {
-        let mut notes = vec![counters(row)];
+        let mut notes = vec![row.counters_text()];
         if let Some((cwnd, acked)) = row.growth {
             notes.push(format!(
                 "largest congestion window towards the attacker {} bytes, when the attacker had acknowledged {} bytes",
@@ -104,20 +107,6 @@ pub fn attacks_markdown(rows: &[AttackRow]) -> String {
         }
     }
     page
-}
-
-/// The table for a terminal.
-pub fn attacks_text(rows: &[AttackRow]) -> String {
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED).set_header(HEADINGS);
-    for row in rows {
-        table.add_row(cells(row));
-    }
-    let mut text = format!("{table}\n");
-    for row in rows.iter().filter(|row| !row.counters.is_empty()) {
-        let _ = writeln!(text, "\u{2022} {}: {}", row.attack, counters(row));
-    }
-    text
 }
 
 /// A JSON array with one object for each attack, each with `schema`, the version of the keys

@@ -276,16 +276,14 @@ fn the_page_of_attacks_has_the_current_results() {
 }
 
 #[test]
-fn people_and_programs_get_a_row_for_each_attack() {
+fn programs_get_a_row_for_each_attack() {
     let rows = rows();
-    let text = attacks_text(&rows);
     let json: Value = serde_json::from_str(&attacks_json(&rows, 1)).unwrap();
     let objects = json.as_array().unwrap();
     assert_eq!(objects.len(), ATTACKS.len());
     for (attack, object) in ATTACKS.iter().zip(objects) {
         assert_eq!(object["label"], attack.name);
         assert!(object["measured"]["transfer_s"].is_f64(), "{object}");
-        assert!(text.contains(attack.name), "{}: {text}", attack.name);
     }
 }
 

@@ -1,7 +1,7 @@
-//! `fullpipe lab` except `run`: lists, checks and writes experiments, and prints advice and the cost
-//! of attacks.
+//! `fullpipe lab`: lists, checks and writes experiments.
 //!
-//! Rule: a wrong request is refused before anything runs. `lab_run` runs experiments.
+//! Rule: a wrong request is refused before anything runs. The other subcommands are in `lab_run`,
+//! `advise`, `explain` and `attacks`.
 
 use std::{
     env,
@@ -12,10 +12,8 @@ use fullpipe_lab::{WholeFile, catalogue};
 
 use crate::{
     advise,
-    arguments::{
-        LabAction, LabArguments, LabAttacksArguments, LabCheckArguments, LabNewArguments,
-        LabSchemaArguments,
-    },
+    arguments::{LabAction, LabArguments, LabCheckArguments, LabNewArguments, LabSchemaArguments},
+    attacks,
     experiments::refused,
     explain,
     failure::{Failure, note},
@@ -33,16 +31,8 @@ pub fn run(arguments: LabArguments, terminal: &Terminal) -> Result<(), Failure> 
         Some(LabAction::New(arguments)) => write_template(&arguments),
         Some(LabAction::Check(arguments)) => check(&arguments),
         Some(LabAction::Schema(LabSchemaArguments {})) => print(&fullpipe_lab::schema()),
-        Some(LabAction::Attacks(arguments)) => play_attacks(&arguments),
+        Some(LabAction::Attacks(arguments)) => attacks::run(&arguments, terminal),
     }
-}
-
-fn play_attacks(arguments: &LabAttacksArguments) -> Result<(), Failure> {
-    let rows = fullpipe_attacks::attacks(&arguments.attacks).map_err(Failure::usage)?;
-    print(&match arguments.json {
-        true => fullpipe_attacks::attacks_json(&rows, fullpipe_lab::JSON_SCHEMA),
-        false => fullpipe_attacks::attacks_text(&rows),
-    })
 }
 
 /// Writes the template to a new file; an existing file is never overwritten.

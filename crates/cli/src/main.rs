@@ -6,6 +6,7 @@
 
 mod advise;
 mod arguments;
+mod attacks;
 mod experiments;
 mod explain;
 mod failure;

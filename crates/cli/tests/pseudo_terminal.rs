@@ -172,6 +172,7 @@ fn every_other_table_fits_terminals_of_all_widths() {
     for arguments in [
         &["knobs", "--preset", "nuttx"][..],
         &["footprint", "--preset", "nuttx"],
+        &["why", capture],
         &["why", capture, "--quick"],
         &["why", capture, capture, "--quick"],
         &["lab"],
@@ -180,6 +181,8 @@ fn every_other_table_fits_terminals_of_all_widths() {
         ],
         &["lab", "run", "nuttx", "--set", short],
         &["lab", "explain", "nuttx", "--set", short],
+        // The first is the attack with the longest name.
+        &["lab", "attacks", "on 16 connections", "overlapping"],
         &["watch", "--once"],
     ] {
         for width in WIDTHS {

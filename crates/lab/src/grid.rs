@@ -9,14 +9,16 @@ const GAP: usize = 2;
 
 /// Alignment of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Align {
+pub enum Align {
+    /// Spaces follow the text.
     Left,
+    /// Spaces precede the text.
     Right,
 }
 
 /// A column.
 #[derive(Clone, Debug)]
-pub(crate) struct GridColumn {
+pub struct GridColumn {
     heading: Vec<String>,
     /// Width in terminal columns.
     pub width: usize,
@@ -37,7 +39,9 @@ impl GridColumn {
 }
 
 /// A table's columns.
-pub(crate) struct Grid {
+#[derive(Clone, Debug)]
+pub struct Grid {
+    /// The columns, from left to right.
     pub columns: Vec<GridColumn>,
 }
 

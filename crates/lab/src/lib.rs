@@ -62,7 +62,7 @@ mod advise;
 pub mod catalogue;
 mod facts;
 pub mod goodput_page;
-mod grid;
+pub mod grid;
 mod kernel_row;
 mod kernel_table;
 pub mod knobs_page;

@@ -3,6 +3,9 @@
 //! Rule: a twin that does not reproduce the capture gives no advice; its differences are printed.
 //! `fullpipe-captures` makes the twin.
 
+#[cfg(test)]
+mod tests;
+
 use std::{io::Write, ops::ControlFlow, path::Path};
 
 use fullpipe_captures::{Connections, TwinAnswer, limit_words};
@@ -11,7 +14,8 @@ use fullpipe_fit::{Basis, Candidate, Compared, Figures, FittedValue};
 use fullpipe_lab::{
     WholeFile,
     experiment::with_bytes,
-    layout::{Layout, Tone},
+    grid::{Align, Grid, GridColumn},
+    layout::{Layout, Tone, columns},
     units::{grouped, rate_text, seconds_text},
     verdict_text,
 };
@@ -29,6 +33,10 @@ use crate::{arguments::WhyArguments, failure::Failure, output::Terminal, progres
 const LEAST_ODDS: f64 = 0.05;
 /// Limits are omitted if their share is smaller than this in both capture and twin.
 const LEAST_SHARE: f64 = 0.01;
+/// Spaces before each line of the comparison.
+const INDENT: usize = 2;
+/// Smallest number of columns of a name in the comparison's table.
+const LEAST_NAME: usize = 12;
 
 /// The twin in the output of `--json`.
 #[derive(Serialize)]
@@ -163,11 +171,8 @@ pub fn beside(answer: &TwinAnswer, layout: Layout) -> String {
         return String::new();
     };
     let mut out = String::new();
-    let heading = format!("{:30} {:>14} {:>14}", "", "capture", "twin");
-    out += &format!("\n  {}\n", layout.paint(Tone::Heading, &heading));
-    for (name, capture, run) in lines(&twin.capture, &twin.twin) {
-        out += &format!("  {name:30} {capture:>14} {run:>14}\n");
-    }
+    out.push('\n');
+    out += &comparison(&lines(&twin.capture, &twin.twin), layout);
     out.push('\n');
     let text = format!(
         "The hosts of the twin (the fitted simulation) have the preset `{}`. The other values come from the capture:",
@@ -195,6 +200,47 @@ pub fn beside(answer: &TwinAnswer, layout: Layout) -> String {
         let text =
             format!("The likelihood of this twin is {own:.0} %. Other candidates: {rivals}.");
         layout.paragraph(&mut out, "", 0, &text);
+    }
+    out
+}
+
+/// Returns the comparison as a table, or as a list if the table has no room for the names. Names are
+/// wrapped.
+fn comparison(lines: &[[String; 3]], layout: Layout) -> String {
+    let widest = |place: usize| lines.iter().map(|line| columns(&line[place])).max();
+    let [name, capture, run] = [0, 1, 2].map(|place| widest(place).unwrap_or(0));
+    let mut grid = Grid {
+        columns: vec![
+            GridColumn::new(&[""], 0, Align::Left),
+            GridColumn::new(&["capture"], capture, Align::Right),
+            GridColumn::new(&["twin"], run, Align::Right),
+        ],
+    };
+    let room = layout.width.saturating_sub(INDENT + grid.width());
+    let room = room.min(name);
+    grid.columns[0].width = room;
+    let rows = lines.iter().map(|[name, capture, run]| {
+        let [capture, run] = [capture, run].map(|value| vec![value.clone()]);
+        grid.row(&[layout.lines(name, room), capture, run])
+    });
+    let rows: Option<String> = match room >= LEAST_NAME {
+        true => rows.collect(),
+        false => None,
+    };
+    let mut out = String::new();
+    match rows {
+        Some(rows) => {
+            for line in (grid.head(layout) + &rows).lines() {
+                out += format!("{:INDENT$}{line}", "").trim_end();
+                out.push('\n');
+            }
+        }
+        None => {
+            for [name, capture, run] in lines {
+                let values = format!("{name}: capture {capture}, twin {run}");
+                layout.paragraph(&mut out, &format!("{:INDENT$}", ""), 2 * INDENT, &values);
+            }
+        }
     }
     out
 }
@@ -237,7 +283,7 @@ pub fn json(answer: &TwinAnswer) -> JsonTwin<'_> {
 
 /// Returns the lines of the comparison. Each has a name, the capture's value and the twin's
 /// value.
-fn lines(capture: &Figures, twin: &Figures) -> Vec<(String, String, String)> {
+fn lines(capture: &Figures, twin: &Figures) -> Vec<[String; 3]> {
     type Line = (&'static str, fn(&Figures) -> String);
     const LINES: [Line; 7] = [
         ("payload", |one| format!("{} bytes", grouped(one.bytes))),
@@ -262,7 +308,7 @@ fn lines(capture: &Figures, twin: &Figures) -> Vec<(String, String, String)> {
     ];
     let rows = LINES
         .iter()
-        .map(|(name, of)| (name.to_string(), of(capture), of(twin)));
+        .map(|(name, of)| [name.to_string(), of(capture), of(twin)]);
     let mut all: Vec<_> = rows.collect();
     let share = |of: &Figures, limit: &str| {
         let known = of.shares.iter().find(|(name, _)| *name == limit);
@@ -276,7 +322,7 @@ fn lines(capture: &Figures, twin: &Figures) -> Vec<(String, String, String)> {
         let [own, other] = [capture, twin].map(|of| share(of, limit));
         if own.max(other) >= LEAST_SHARE {
             let percent = |share: f64| format!("{:.1} %", share * 100.0);
-            all.push((limit_words(limit), percent(own), percent(other)));
+            all.push([limit_words(limit), percent(own), percent(other)]);
         }
     }
     all
