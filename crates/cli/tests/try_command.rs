@@ -95,6 +95,7 @@ fn a_wrong_flag_is_one_line_and_exit_code_2() {
         (&["--bytes", "1M", "--time", "1s"], "--time"),
         (&["--direction", "up"], "send"),
         (&["--loss", "100%"], "--loss"),
+        (&["--loss", "1"], "`1` may mean 1 % or 100 %: write 1%"),
     ] {
         let output = fullpipe(&[&path, more].concat());
         let line = String::from_utf8(output.stderr).unwrap();

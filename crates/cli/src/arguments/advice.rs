@@ -259,6 +259,12 @@ fn loss(text: &str) -> Result<f64, String> {
                 .to_string(),
         );
     }
+    if text.trim().parse() == Ok(1.0) {
+        let text = text.trim();
+        return Err(format!(
+            "`{text}` may mean 1 % or 100 %: write 1%, because a loss of 100% transfers nothing"
+        ));
+    }
     share(text)
 }
 

@@ -566,7 +566,7 @@ fn a_size_is_found_with_its_curve_and_what_makes_no_sense_is_refused() {
         ),
         (
             "--rate 5mbit --rtt 1ms --loss 1",
-            "`1` is not below 1: write 1% for 1 of a hundred",
+            "`1` may mean 1 % or 100 %: write 1%",
         ),
         (
             "--rate 5mbit --rtt 1ms --loss 100%",
