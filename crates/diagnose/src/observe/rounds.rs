@@ -13,22 +13,16 @@ use std::collections::VecDeque;
 
 use fullpipe_tcp::Limit;
 
-use super::{ledger::Ledger, seen_limit::SeenLimit};
+use super::{
+    ledger::Ledger,
+    round::{Cause, EVEN_GAPS, Round, SPANS, Span, UNEVEN_NS},
+    seen_limit::SeenLimit,
+};
 
 /// Number of later round trips that are compared with the round trip to decide.
 const AHEAD: usize = 16;
 /// Number of earlier round trips that are compared with the round trip to decide.
 const BEHIND: usize = 16;
-/// Largest number of spans that are kept of a round trip.
-const SPANS: usize = 1_024;
-/// Smallest number of gaps between sends from which an even spacing is inferred.
-const EVEN_GAPS: usize = 6;
-/// Equal gaps differ from the median gap by at most the median divided by this value, or by at most
-/// [`UNEVEN_NS`].
-const UNEVEN: u64 = 50;
-/// Gaps that differ from the median gap by at most this number of nanoseconds always count as
-/// equal.
-const UNEVEN_NS: u64 = 10_000;
 /// Number of consecutive ACKs (a train) from whose rate the path's rate is estimated.
 const TRAIN: usize = 4;
 /// A train this many times faster than the flow shows that the path does not limit the flow.
@@ -38,6 +32,9 @@ const LEAST_ROUNDS: usize = 3;
 /// A smaller flight after a loss counts as a reduction only if more segments than this were in
 /// flight before the loss.
 const LEAST_REDUCED: u64 = 5;
+/// Number of losses without a smaller flight, less those with one, that show a sender (such as BBR) that does
+/// not respond to losses.
+const KEPT: u32 = 3;
 /// Smallest number of segments in flight at which a constant flight counts as a send buffer.
 const LEAST_BUFFER: u64 = 3;
 /// Smallest number of segments in flight at which an even spacing counts as a pacing rate.
@@ -47,159 +44,11 @@ const PLATEAU: usize = 4;
 /// Number of round trips of equal flight that show a send buffer after a loss. It is larger than
 /// [`PLATEAU`], because the window of CUBIC hardly grows near its size before the loss.
 const PLATEAU_AFTER_LOSS: usize = 10;
-/// Nagle's algorithm is not the cause of [`Cause::Late`] waits if at least this many segments leave
-/// per wait.
-const BULK: u32 = 6;
 /// Smallest number of round trips in which a level flight, which varies but does not grow, shows a
 /// send buffer.
 const LEVEL: usize = 12;
 /// Largest ratio between the 90th and the 10th percentile of a level flight.
 const LEVEL_SPREAD: f64 = 1.8;
-
-/// A receive window is not the limit of a round trip if it was full for less than 1/n of the time
-/// in which the sender waited for the send buffer or the congestion window; n is this number.
-const FILLED: u64 = 4;
-
-/// The cause of a piece of a wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// The limit; true if it is certain.
-    Is(Limit, bool),
-    /// A window that an ACK opened: the send buffer or the congestion window.
-    Window,
-    /// The pacer: the sender had more to send, and no ACK released the segment that ended the wait.
-    Paced,
-    /// Like `Paced`, but the wait was longer than a pacer would make it. If few segments leave
-    /// between two such waits, Nagle's algorithm is the cause; otherwise a window is the cause,
-    /// such as a send buffer that a writer refills.
-    Late,
-    /// The time for which the path was busy with the previous segment.
-    Train,
-    /// Nagle's algorithm, which joined writes to a full segment; or the application, if more
-    /// payload follows at once.
-    Joined,
-    /// The pacer, or the application.
-    PacedOrApplication,
-    /// The same cause as that of the previous span.
-    Prior,
-}
-
-/// A piece of a wait.
-#[derive(Clone, Copy, Debug)]
-pub struct Span {
-    pub until: u64,
-    pub cause: Cause,
-    pub bytes: u64,
-}
-
-impl Span {
-    pub const fn new(until: u64, cause: Cause) -> Self {
-        Self {
-            until,
-            cause,
-            bytes: 0,
-        }
-    }
-}
-
-/// A round trip.
-#[derive(Clone, Debug, Default)]
-struct Round {
-    spans: Vec<Span>,
-    /// Largest number of bytes in flight.
-    peak: u64,
-    begin: u64,
-    has_loss: bool,
-    has_mark: bool,
-    /// Number of segments that left at the same time as the previous segment or ACK.
-    plain: u32,
-    /// Time limited by a window, including `train_ns`.
-    window_ns: u64,
-    paced_ns: u64,
-    application_ns: u64,
-    /// Times between sends, at most [`SPANS`].
-    gaps: Vec<u64>,
-    /// Number of the segments counted in `segments` that have PSH.
-    pushes: u32,
-    /// Number of segments whose gap to the previous segment was measured.
-    segments: u32,
-    /// Number of those segments with at least two times the MSS (super-segments).
-    supers: u32,
-    clocked: u32,
-    paced: u32,
-    /// Number of segments with new payload.
-    sent: u32,
-    /// Number of waits of [`Cause::Late`].
-    late: u32,
-    /// Time of the waits of [`Cause::Late`].
-    late_ns: u64,
-    /// Number of the segments counted in `segments` whose time of sending was computed from a
-    /// timestamp.
-    computed: u32,
-    acks: u32,
-    acked: u64,
-    length: u64,
-    least_rtt: u64,
-    /// Smallest `peak`; set only in a `Round` that sums up several round trips.
-    least_peak: u64,
-    /// Number of waits in which the path was busy with the previous segment.
-    trains: u32,
-    /// Time for which the path was busy with segments.
-    train_ns: u64,
-    recovery_ns: u64,
-    /// Longest wait limited by the application.
-    idle_ns: u64,
-    /// Number of waits that ended because a window opened.
-    waits: u32,
-    /// Number of the waits counted in `waits` in which the receive window had no room for a
-    /// segment.
-    filled: u32,
-    /// Time in which the receive window had no room for a segment.
-    filled_ns: u64,
-}
-
-impl Round {
-    /// Returns true if segments left one by one at equal times.
-    fn is_even(&self) -> bool {
-        let mut sorted = self.gaps.clone();
-        sorted.sort_unstable();
-        let Some(&middle) = sorted.get(sorted.len() / 2) else {
-            return false;
-        };
-        let is_near = |gap: &&u64| gap.abs_diff(middle) <= UNEVEN_NS.max(middle / UNEVEN);
-        let near = self.gaps.iter().filter(is_near).count();
-        // Ignore short gaps: the gaps between segments of a burst are equal, too, because the host
-        // takes the same time for each.
-        self.gaps.len() >= EVEN_GAPS && middle > UNEVEN_NS && near * 20 >= self.gaps.len() * 17
-    }
-
-    /// Rate of acknowledgment, in bytes per second.
-    fn rate(&self) -> f64 {
-        self.acked as f64 * 1e9 / self.length.max(1) as f64
-    }
-
-    /// Returns true if many segments are sent between two late waits.
-    const fn is_bulk(&self) -> bool {
-        self.sent >= BULK * self.late
-    }
-
-    /// Returns the time of late waits for which Nagle's algorithm is not the cause.
-    const fn late_window_ns(&self) -> u64 {
-        if self.is_bulk() { self.late_ns } else { 0 }
-    }
-
-    /// Returns true if the receive window was full in most waits for a window, and for long enough
-    /// ([`FILLED`]). A window that the receiver opens in steps may be full for a moment although
-    /// another limit is smaller.
-    const fn fills_window(&self) -> bool {
-        self.filled * 2 > self.waits && self.filled_ns * FILLED >= self.window_ns
-    }
-
-    /// Returns true if a window or the pacer explains some of the round trip's time.
-    const fn counts(&self) -> bool {
-        self.window_ns + self.paced_ns + self.late_window_ns() > 0
-    }
-}
 
 /// The visible history of the congestion window.
 #[derive(Clone, Copy, Debug, Default)]
@@ -225,10 +74,31 @@ struct Window {
     /// The value of `clean` before a loss that followed an earlier one; 0 once the sender's response
     /// is known.
     unproven: u64,
+    /// Number of losses that did not reduce the flight, less those that reduced it.
+    kept: u32,
     /// Flight of the last round trip that a send buffer limited.
     buffer: u64,
     last_peak: u64,
     slow_rounds: u32,
+}
+
+impl Window {
+    /// Takes the largest flight of a round trip without loss and recovery.
+    const fn note_clean(&mut self, peak: u64, mss: u64) {
+        self.clean = peak;
+        if self.unproven > LEAST_REDUCED * mss {
+            // A later loss that does not reduce the flight contradicts the earlier reduction.
+            self.reduced = peak * 20 <= self.unproven * 17;
+            self.kept = match self.reduced {
+                true => self.kept.saturating_sub(1),
+                false => self.kept + 1,
+            };
+            if self.kept >= KEPT {
+                (self.lost, self.steady) = (false, true);
+            }
+        }
+        self.unproven = 0;
+    }
 }
 
 /// Collects round trips and decides their limits.
@@ -251,6 +121,10 @@ pub struct Rounds {
     pub reaction: u64,
     /// True if the sender does not use Nagle's algorithm.
     pub has_no_delay: bool,
+    /// True if the application's writes are longer than a segment, so Nagle's algorithm joins none.
+    pub is_bulk_writer: bool,
+    /// True if segments leave in super-segments, of which the path makes trains.
+    pub has_super_segments: bool,
     /// True if the tap (the place of the capture) is at the sender, or if the gaps that the path
     /// before the tap makes between segments are known.
     pub shows_path: bool,
@@ -278,6 +152,8 @@ impl Rounds {
             last_source: None,
             reaction: 0,
             has_no_delay: false,
+            is_bulk_writer: false,
+            has_super_segments: false,
             shows_path: true,
             is_blind: false,
             train: VecDeque::new(),
@@ -348,6 +224,7 @@ impl Rounds {
     /// Counts a segment with new payload.
     pub const fn on_new(&mut self) {
         self.current.sent += 1;
+        self.current.is_bulk_writer = self.is_bulk_writer;
     }
 
     /// Notes a wait of [`Cause::Late`].
@@ -403,14 +280,15 @@ impl Rounds {
         }
     }
 
-    /// Takes the time between two sends of new payload.
-    pub fn on_gap(&mut self, gap: u64, has_push: bool, is_computed: bool) {
+    /// Takes the time between two sends of new payload; `None` if the second one belongs to the
+    /// same super-segment.
+    pub fn on_gap(&mut self, gap: Option<u64>, has_push: bool, is_computed: bool) {
         let round = &mut self.current;
         round.computed += u32::from(is_computed);
         round.segments += 1;
         round.pushes += u32::from(has_push);
         if round.gaps.len() < SPANS {
-            round.gaps.push(gap);
+            round.gaps.extend(gap);
         }
     }
 
@@ -699,11 +577,18 @@ impl Rounds {
     fn source_of(&self, all: &Round, rounds: usize) -> Option<(SeenLimit, bool)> {
         let is_faster = self.train_rate > FASTER * all.rate();
         let has_flight = all.peak >= LEAST_PACED * self.mss;
+        // A path that is full makes equal gaps, too, but it has a queue.
+        let is_empty = !self
+            .base_rtt
+            .is_some_and(|base| all.least_rtt > base / 4 * 5);
+        let is_bulk_writer = self.is_bulk_writer && is_empty;
         // By chance, some segments of a pacer leave just after an ACK: at most half of them, if
         // every second segment is acknowledged.
-        let is_alone = (all.trains as usize) * 3 < all.gaps.len();
+        let trains = all.trains as usize;
+        let is_alone = trains * 3 < all.gaps.len()
+            || (is_bulk_writer && self.has_super_segments && trains <= 3 * all.gaps.len());
         let is_released = all.clocked * 10 > 7 * (all.clocked + all.paced);
-        if all.is_even() && has_flight && is_alone && !is_released {
+        if all.is_even(is_bulk_writer) && has_flight && is_alone && !is_released {
             return is_faster.then_some((Limit::Pacing.into(), true));
         }
         // Allow for sends that follow an ACK by chance.
@@ -722,6 +607,7 @@ impl Rounds {
         // super-segments.
         match all.supers * 2 > all.segments {
             true => Some((Limit::Pacing.into(), false)),
+            false if self.is_bulk_writer => None,
             false => (!self.has_no_delay).then_some((Limit::Nagle.into(), false)),
         }
     }
@@ -758,18 +644,17 @@ impl Rounds {
             // Require many segments in flight: a smaller flight of few segments may mean that the
             // application sent less.
             let is_large = window.before_loss > LEAST_REDUCED * self.mss;
-            window.reduced |= is_large && round.peak * 20 <= window.before_loss * 17;
+            // A loss halves the window at most. BBR's flight becomes smaller than that at the end of
+            // its startup, without a response to the loss.
+            let is_response = round.peak * 20 <= window.before_loss * 17
+                && round.peak * 20 >= window.before_loss * 9;
+            window.reduced |= is_large && is_response;
             if window.repaired >= 2 {
                 window.before_loss = 0;
             }
         }
         if !round.has_loss && round.recovery_ns == 0 && round.counts() {
-            window.clean = round.peak;
-            if window.unproven > LEAST_REDUCED * self.mss {
-                // A later loss that does not reduce the flight contradicts the earlier reduction.
-                window.reduced = round.peak * 20 <= window.unproven * 17;
-            }
-            window.unproven = 0;
+            window.note_clean(round.peak, self.mss);
         }
         window.marked |= round.has_mark;
         if round.counts() {

@@ -2,6 +2,7 @@
 
 mod confidence;
 mod endings;
+mod linux;
 mod writes;
 
 use fullpipe_tcp::Limit;
@@ -10,7 +11,8 @@ use fullpipe_wire::{SackBlock, TcpFlags, TcpOptions};
 use super::{
     ConnectionObserver, EpisodeKind, ObservedConnection, SeenLimit, Side,
     observed::WindowScale,
-    rounds::{Cause, Rounds, Span},
+    round::{Cause, Span},
+    rounds::Rounds,
     sender_view::SenderView,
 };
 use crate::{
@@ -43,7 +45,7 @@ fn round_trips_without_a_sample_have_a_limit() {
     let mut rounds = Rounds::new(1_448);
     for number in 1..=8 {
         rounds.on_flight(number * 1_000_000, 2_896, number * 2_896);
-        rounds.on_gap(1_000_000, false, false);
+        rounds.on_gap(Some(1_000_000), false, false);
         rounds.add(Span::new(number * 1_000_000, Cause::Window));
     }
     let (account, ..) = rounds.finish().finish();

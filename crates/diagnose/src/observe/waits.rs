@@ -11,12 +11,15 @@
 use fullpipe_tcp::Limit;
 
 use super::{
-    episodes::{Place, SeenEpisodes},
+    episodes::SeenEpisodes,
     joined::JoinedWrites,
     ledger::Ledger,
     observed::{EpisodeKind, SmallWrites},
+    pieces::{Piece, Recovery, Wait},
     probes::Probes,
-    rounds::{Cause, Rounds, Span},
+    pushes::{AfterWait, Pushes},
+    round::{Cause, Span},
+    rounds::Rounds,
     sender_events::{AckIn, Repair, SegmentSent},
     write_ends::WriteEnds,
 };
@@ -34,43 +37,6 @@ const NO_DELAY: u32 = 4;
 /// An ACK is expected one round trip after its segment. It counts as delayed if it arrives more
 /// than this time, in nanoseconds, after the expected time.
 const DELAYED: u64 = 15_000_000;
-
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    until: u64,
-    flight: u64,
-    room: Option<u64>,
-    is_zero: bool,
-    recovery: Option<Repair>,
-    is_closing: bool,
-    /// True if payload was acknowledged before this piece.
-    was_acked: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Recovery {
-    /// Position after the last byte in flight when the recovery began.
-    point: u64,
-    by: Repair,
-    place: Place,
-    repairs: u64,
-    needless: u64,
-    /// Number of timeouts since an ACK last acknowledged payload.
-    in_a_row: u64,
-}
-
-/// The current wait.
-#[derive(Clone, Copy, Debug, Default)]
-struct Wait {
-    /// Time of the last send.
-    since: u64,
-    len: u64,
-    had_push: bool,
-    /// Time of the last ACK that acknowledged payload or moved the right edge of the window.
-    freed_at: Option<u64>,
-    flight_before_ack: u64,
-    answered: bool,
-}
 
 /// Divides the sender's time among its limits.
 #[derive(Debug)]
@@ -124,6 +90,7 @@ pub struct Waits {
     last_repair: Option<(u64, u32)>,
     joined: JoinedWrites,
     ends: WriteEnds,
+    pushes: Pushes,
     /// True if an MTU hole was found.
     has_hole: bool,
     marked: bool,
@@ -172,6 +139,7 @@ impl Waits {
             last_repair: None,
             joined: JoinedWrites::default(),
             ends: WriteEnds::new((position > 0).then_some(position)),
+            pushes: Pushes::new(position > 0),
             has_hole: false,
             marked: false,
             probes: Probes::default(),
@@ -512,16 +480,52 @@ impl Waits {
         }
     }
 
-    /// Records that `sent`, which has new payload, ends the wait.
+    /// Records that `sent`, which has new payload, ends the wait: its gap, the meaning of PSH before
+    /// it, and the ends of writes that it passes.
     fn note_new(&mut self, sent: &SegmentSent) {
         self.rounds.on_new();
-        if self.has_sent && !self.in_train {
-            let gap = self.now - self.wait.since;
-            self.rounds.on_gap(gap, sent.has_push, self.is_computed);
-            if u64::from(sent.payload) >= 2 * self.mss {
-                self.rounds.on_super();
+        let gap = self.now - self.wait.since;
+        let payload = u64::from(sent.payload);
+        let is_clocked = self.is_clocked();
+        if self.has_sent && payload > 0 {
+            let after = AfterWait {
+                gap,
+                payload,
+                after_full_push: self.wait.had_push && self.wait.len >= self.mss,
+                after_push: self.wait.had_push,
+                spacing: match self.srtt() {
+                    0 => u64::MAX,
+                    _ => self.spacing(self.wait.len),
+                },
+                is_train: self.in_train,
+                is_clocked,
+            };
+            let paced = self.pushes.on_sent(after, self.mss);
+            self.rounds.is_bulk_writer = self.pushes.is_bulk() && !self.ends.are_waited();
+            self.rounds.has_super_segments = self.pushes.has_super_segments();
+            if !self.in_train {
+                self.rounds.on_gap(paced, sent.has_push, self.is_computed);
+                if payload >= 2 * self.mss {
+                    self.rounds.on_super();
+                }
             }
         }
+        if payload > 0 && !self.was_acked {
+            self.pushes.on_opening(payload >= self.mss);
+        }
+        let is_wait = gap > self.pace().max(self.reaction) && !self.in_train;
+        if is_wait && !is_clocked && self.has_sent {
+            self.ends.on_wait(sent.start, self.mss);
+        }
+    }
+
+    /// Returns true if the segment before the wait ended a write.
+    const fn ended_write(&self) -> bool {
+        let is_continued = match self.wait.len >= self.mss {
+            true => self.pushes.are_continued(),
+            false => self.ends.are_passed(),
+        };
+        self.wait.had_push && !is_continued
     }
 
     /// Assigns a cause to each piece of the wait that `sent` ends.
@@ -686,13 +690,12 @@ impl Waits {
             }
             return Cause::Window;
         }
-        if !self.wait.had_push || self.is_continued(sent) {
+        let is_late = gap > self.pace().max(self.srtt() / 4);
+        if !self.ended_write() || self.is_continued(sent) {
             // The gap is longer than any that a pacer makes between two segments. Either Nagle's
             // algorithm delayed a partial segment, or the sender waited for a window.
-            let is_late = !self.rounds.has_no_delay
-                && gap > self.pace().max(self.srtt() / 4)
-                && !self.is_computed
-                && !self.is_blurred;
+            let is_late =
+                !self.rounds.has_no_delay && is_late && !self.is_computed && !self.is_blurred;
             if is_late && self.flight() > 0 {
                 return Cause::Late;
             }
@@ -768,9 +771,14 @@ impl Waits {
 
     /// Longest time for which a pacer would wait after the latest segment sent.
     fn pace(&self) -> u64 {
-        let peak = self.rounds.recent_peak().max(1);
-        let spacing = self.srtt().saturating_mul(self.wait.len.max(1)) / peak;
+        let spacing = self.spacing(self.wait.len.max(self.pushes.burst()));
         spacing + spacing / 2
+    }
+
+    /// Time for `len` bytes at the rate of the latest round trips.
+    fn spacing(&self, len: u64) -> u64 {
+        let peak = self.rounds.recent_peak().max(1);
+        self.srtt().saturating_mul(len.max(1)) / peak
     }
 
     /// Returns true if Nagle's algorithm delayed the segment `sent`: the segment is partial, and

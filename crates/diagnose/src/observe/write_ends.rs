@@ -10,6 +10,8 @@
 
 /// Smallest number of distances from which the size of the writes follows.
 const LEAST: u32 = 2;
+/// Smallest number of waits from which the pauses of an application are inferred.
+const LEAST_WAITS: u32 = 4;
 
 /// The ends of an application's writes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +21,11 @@ pub struct WriteEnds {
     /// Greatest common divisor of the distances; 0 before the first distance.
     size: u64,
     distances: u32,
+    /// The latest waits that no ACK ended, the last one in the lowest bit: 1 if the sender had sent
+    /// all full segments of a write.
+    at_ends: u8,
+    /// Number of valid bits in `at_ends`.
+    waits: u32,
 }
 
 impl WriteEnds {
@@ -40,9 +47,39 @@ impl WriteEnds {
         }
     }
 
+    /// Takes a wait before `position` that no ACK ended.
+    pub fn on_wait(&mut self, position: u64, mss: u64) {
+        if let Some(rest) = self.rest_of(position, mss) {
+            self.at_ends = self.at_ends << 1 | u8::from(rest < mss);
+            self.waits = (self.waits + 1).min(u8::BITS);
+        }
+    }
+
+    /// Returns true if half of the latest waits or more were at ends of writes. Otherwise the sender
+    /// had more to send at the ends, and waited for something else.
+    const fn are_pauses(&self) -> bool {
+        self.at_ends.count_ones() * 2 >= self.waits
+    }
+
+    /// Returns true if three of four waits or more were at ends of writes.
+    pub const fn are_waited(&self) -> bool {
+        self.waits >= LEAST_WAITS && self.at_ends.count_ones() * 4 >= self.waits * 3
+    }
+
+    /// Returns true if three of four waits or more were elsewhere, so a wait at an end of a write is
+    /// not the application's.
+    pub const fn are_passed(&self) -> bool {
+        self.waits >= LEAST_WAITS && self.at_ends.count_ones() * 4 <= self.waits
+    }
+
     /// Bytes from `position` to the end of the write; 0 if a write ends at `position`. `None` if
-    /// the size of the writes is unknown, or smaller than a segment of `mss` bytes.
+    /// the size of the writes is unknown, or smaller than a segment of `mss` bytes, or if the
+    /// application does not pause between its writes.
     pub fn rest(&self, position: u64, mss: u64) -> Option<u64> {
+        self.rest_of(position, mss).filter(|_| self.are_pauses())
+    }
+
+    fn rest_of(&self, position: u64, mss: u64) -> Option<u64> {
         if self.size < mss.max(1) || self.distances < LEAST {
             return None;
         }

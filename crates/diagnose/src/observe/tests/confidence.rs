@@ -8,7 +8,8 @@ use crate::{
     account::Times,
     observe::{
         SeenLimit,
-        rounds::{Cause, Rounds, Span},
+        round::{Cause, Span},
+        rounds::Rounds,
         spacing::Spacing,
     },
 };
