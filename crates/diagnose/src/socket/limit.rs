@@ -311,9 +311,15 @@ fn with_unsent(
     if room < u64::from(unsent) && room < rooms.deferred {
         return window(false);
     }
-    let is_bbr = matches!(now.model, Some(CongestionModel::Bbr { .. }));
-    if info.pacing_limit_in_force().is_some() || is_bbr {
+    if info.pacing_limit_in_force().is_some() {
         return LimitNow::high(Limit::Pacing);
+    }
+    if let Some(CongestionModel::Bbr { pacing_gain, .. }) = now.model {
+        // The pacing rate of BBR's startup grows with the window.
+        return LimitNow::high(match pacing_gain >= BBR_STARTUP_GAIN {
+            true => Limit::CwndSlowStart,
+            false => Limit::Pacing,
+        });
     }
     // If the program set a limit of the pacing rate and the kernel paces more slowly, the pacing
     // rate derives from the congestion window.

@@ -120,11 +120,11 @@ fn the_peers_window_and_recovery_are_named() {
 #[test]
 fn a_full_congestion_window_is_named_by_the_cause_of_its_size() {
     use Limit::*;
-    let bbr = |mut socket: SocketObservation| {
+    let bbr = |mut socket: SocketObservation, pacing_gain: u32| {
         socket.model = Some(CongestionModel::Bbr {
             rate: 1 << 20,
             min_rtt: 20_000,
-            pacing_gain: 256,
+            pacing_gain,
             cwnd_gain: 512,
         });
         socket
@@ -167,7 +167,18 @@ fn a_full_congestion_window_is_named_by_the_cause_of_its_size() {
             CwndSlowStart,
             Confidence::Low,
         ),
-        ("paced", bbr(sending(10, 90_000)), Pacing, Confidence::High),
+        (
+            "paced",
+            bbr(sending(10, 90_000), 256),
+            Pacing,
+            Confidence::High,
+        ),
+        (
+            "paced in startup",
+            bbr(sending(10, 90_000), 739),
+            CwndSlowStart,
+            Confidence::High,
+        ),
     ]);
 }
 
