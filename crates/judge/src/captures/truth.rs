@@ -135,20 +135,18 @@ impl TrueAccount {
         Self { shares }
     }
 
-    /// Computes the account from the times of limits whose order is not known. If no pacing rate was
-    /// configured, the time of pacing is added to the largest limit that bounded the bytes in flight.
+    /// Computes the account from the times of limits whose order is not known, as a kernel's reports
+    /// about a socket give them. If no pacing rate was configured, only BBR after its startup paces a
+    /// socket, so the time of pacing is added to the congestion window.
     pub fn of_times(times: &Times<SeenLimit>, has_rate: bool) -> Self {
-        let times = times
-            .times()
-            .map(|(limit, time)| (limit, time.as_secs_f64()));
-        let mut times: Vec<_> = times.collect();
-        let rank = |limit: SeenLimit| match LimitGroup::of(limit) {
-            Some(group) if LimitGroup::BOUNDS.contains(&group) => 1,
-            Some(LimitGroup::Pacing) => 2,
-            _ => 0,
-        };
-        times.sort_by(|a, b| rank(a.0).cmp(&rank(b.0)).then(a.1.total_cmp(&b.1)));
-        Self::of(times.into_iter(), has_rate)
+        let bands = times.times().map(|(limit, time)| {
+            let limit = match limit {
+                SeenLimit::Known(Limit::Pacing) if !has_rate => Limit::CwndSteady.into(),
+                limit => limit,
+            };
+            (limit, time.as_secs_f64())
+        });
+        Self::of(bands, has_rate)
     }
 
     /// The share of `group`, from 0 to 1.
