@@ -98,6 +98,21 @@ impl Captured {
         }
     }
 
+    /// The capture file with the frames at the interface of one host (0 sends the payload, 1
+    /// receives it).
+    pub fn at_host(&self, host: usize) -> Vec<u8> {
+        let bytes = self.bytes.lock().expect("no writer panicked");
+        let (mut rest, mut file) = (&bytes[..], Vec::new());
+        while let Some((kind, body, next)) = block(rest) {
+            let is_elsewhere = kind == 6 && u32_at(body, 0) != Some(host as u32);
+            if !is_elsewhere {
+                file.extend_from_slice(&rest[..rest.len() - next.len()]);
+            }
+            rest = next;
+        }
+        file
+    }
+
     /// The segments at both hosts.
     fn segments(&self) -> Vec<AtHost> {
         let bytes = self.bytes.lock().expect("no writer panicked");

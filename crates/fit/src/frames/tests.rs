@@ -54,3 +54,28 @@ fn the_tap_of_the_link_sees_what_a_capture_of_the_link_has() {
     assert_eq!(of(TapPlace::LINK), times(link));
     assert!(of(TapPlace::SENDER).len() < times(link).len(), "a loss");
 }
+
+/// Each frame is recorded at both hosts. The file of one host has the frames of its interface only.
+#[test]
+fn the_file_of_one_host_has_the_frames_of_its_interface() {
+    let experiment = Experiment::parse("lossy", "lossy.toml", LOSSY).unwrap();
+    let mut scene = Scene::new(&experiment.rows[0].setup, 3, false, Watch::NONE);
+    let captured = Captured::default();
+    scene.capture_hosts(Box::new(captured.clone())).unwrap();
+    scene.play(&|_| ControlFlow::Continue(())).unwrap();
+    scene.finish_capture().unwrap();
+    let frames = |bytes: &[u8]| {
+        let (mut rest, mut counts) = (bytes, [0; 2]);
+        while let Some((kind, body, next)) = block(rest) {
+            if kind == 6 {
+                counts[u32_at(body, 0).unwrap() as usize] += 1;
+            }
+            rest = next;
+        }
+        counts
+    };
+    let all = frames(&captured.bytes.lock().unwrap());
+    assert!(all[0] > 100 && all[1] > 100, "{all:?}");
+    assert_eq!(frames(&captured.at_host(0)), [all[0], 0]);
+    assert_eq!(frames(&captured.at_host(1)), [0, all[1]]);
+}

@@ -52,12 +52,13 @@ pub fn run(first: u64, cases: u64) -> Result<()> {
 
 /// Runs `cases` constructed transfers between kernel hosts from number `first` on, one after another
 /// unless `jobs` is given, judges their captures, and prints the confusion matrix. A single case is
-/// printed with its settings.
+/// printed with its settings. Each transfer overwrites the file `capture` with the frames at its
+/// sender.
 ///
 /// # Errors
 /// Fails if this process may not create the namespaces and devices of the cases, a result misses its
 /// threshold, or a case fails.
-pub fn captures(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
+pub fn captures(first: u64, cases: u64, jobs: Option<usize>, capture: Option<&Path>) -> Result<()> {
     if let Err(why) = check_privileges() {
         bail!("{why}");
     }
@@ -65,6 +66,9 @@ pub fn captures(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
     let judge = |number: u64| {
         let case = KernelCase::draw(number);
         let (measured, captured) = captured_at_both_ends(&case.setup, number, &stop)?;
+        if let Some(file) = capture {
+            std::fs::write(file, captured.at_host(0))?;
+        }
         let judged = judge_kernel(&case, &captured, &measured.by_socket.limits);
         Ok::<_, KernelError>((measured.notes, judged))
     };

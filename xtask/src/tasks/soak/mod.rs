@@ -52,6 +52,8 @@ Examples:
   cargo xtask soak --captures --world 17        one of the cases of --captures
   cargo xtask soak --captures --kernels --cases 132
                                                 captures of kernel hosts (as root), judged
+  cargo xtask soak --captures --kernels --world 15 --pcap 15.pcapng
+                                                one of them, and its capture at the sender
   cargo xtask soak --kernels --cases 60         advice applied to kernel hosts (as root)
   cargo xtask soak --views --cases 60           three accounts (seconds by limit) of transfers with a kernel (as root)
   cargo run --release --package xtask -- soak --verdicts --worlds 1000
@@ -82,7 +84,7 @@ pub struct SoakArguments {
     #[arg(long, conflicts_with = "fuzz_seconds")]
     verdicts: bool,
     /// Capture transfers whose limit is known, and judge the limits that the captures show
-    #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "replay", "pcap"])]
+    #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "replay"])]
     captures: bool,
     /// With --captures: judge the simulated copies (twins) of the captured transfers, and apply the
     /// advice of each twin to its transfer
@@ -90,7 +92,7 @@ pub struct SoakArguments {
     twins: bool,
     /// Capture transfers between kernel hosts, apply the advice of `why`, and repeat the transfers (as root)
     /// With --captures: judge captures of transfers between kernel hosts instead
-    #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "twins", "replay", "pcap"])]
+    #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "twins", "replay"])]
     kernels: bool,
     /// Compare three accounts (seconds by limit) of each transfer between fullpipe's stack and a
     /// kernel: the accounts of the sender, the receiver and the capture (as root)
@@ -130,9 +132,10 @@ fn run_cases(arguments: &SoakArguments) -> Result<()> {
             Some(number) => (number, 1),
             None => (first, arguments.cases.unwrap_or(60)),
         };
+        let capture = arguments.pcap.as_deref();
         return match (arguments.views, arguments.captures) {
-            (true, _) => kernels::views(first, cases, arguments.pcap.as_deref()),
-            (false, true) => kernels::captures(first, cases, jobs),
+            (true, _) => kernels::views(first, cases, capture),
+            (false, true) => kernels::captures(first, cases, jobs, capture),
             (false, false) => kernels::run(first, cases),
         };
     }
@@ -154,6 +157,10 @@ pub fn run(arguments: &SoakArguments) -> Result<()> {
             || arguments.replay.is_some()
             || (arguments.world.is_some() && !arguments.verdicts),
         "--pcap captures one world: give --world or --replay too, without --verdicts"
+    );
+    ensure!(
+        arguments.pcap.is_none() || arguments.captures == arguments.kernels,
+        "--pcap with --captures needs --kernels, and --kernels needs --captures"
     );
     if arguments.captures || arguments.kernels || arguments.views {
         return run_cases(arguments);
