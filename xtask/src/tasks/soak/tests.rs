@@ -57,10 +57,9 @@ fn worlds_run_with_debug_assertions_and_overflow_checks() {
     check_build().unwrap();
 }
 
-/// Robust cases of [`KernelCase`]: a receive buffer, a reader that pauses, an application that
-/// pauses, and requests. A send buffer (0) and a pacing rate (15) are not robust: a kernel ends each
-/// super-segment with PSH, so `why` takes some of their waits for Nagle's algorithm.
-const KERNEL_CASES: [u64; 4] = [1, 3, 12, 13];
+/// Robust cases of [`KernelCase`]: a send buffer, a receive buffer, a reader that pauses, an
+/// application that pauses, requests, a pacing rate, and a hop with a smaller MTU.
+const KERNEL_CASES: [u64; 7] = [0, 1, 3, 12, 13, 15, 19];
 
 #[test]
 #[ignore = "needs root; `cargo xtask test` runs it"]
