@@ -76,8 +76,8 @@ impl Config {
     /// machine with the knobs that ask for 65,535 rows or more.
     pub fn check_memory(&self) -> Result<(), KnobError> {
         for (names, rows) in self.rows_by_link() {
-            if rows >= MOST_LINKS {
-                let bytes = u64::from(rows) * entry::CONNECTION as u64;
+            if rows >= MOST_LINKS.into() {
+                let bytes = rows * entry::CONNECTION as u64;
                 return Err(KnobError::TooLarge { names, bytes });
             }
         }
@@ -95,11 +95,12 @@ impl Config {
     }
 
     /// Returns the knobs of rows that links name, and the number of rows.
-    fn rows_by_link(&self) -> [(&'static str, u32); 5] {
+    fn rows_by_link(&self) -> [(&'static str, u64); 5] {
         let Self { stack, udp, .. } = self;
-        let owners = stack.connections + stack.half_open + stack.time_wait_entries;
-        let sockets = stack.connections + stack.listeners + self.udp_sockets();
-        let datagrams = self.udp_sockets().saturating_mul(udp.send_queue);
+        let sum = |counts: [u32; 3]| counts.map(u64::from).iter().sum();
+        let owners = sum([stack.connections, stack.half_open, stack.time_wait_entries]);
+        let sockets = sum([stack.connections, stack.listeners, self.udp_sockets()]);
+        let datagrams = u64::from(self.udp_sockets()) * u64::from(udp.send_queue);
         [
             (
                 "stack.connections + stack.half_open + stack.time_wait_entries",
@@ -107,8 +108,11 @@ impl Config {
             ),
             ("stack.connections + stack.listeners + udp.sockets", sockets),
             ("udp.sockets x udp.send_queue", datagrams),
-            ("arp.entries", self.arp.entries),
-            ("ip.reassembly_datagrams", self.ip.reassembly_datagrams),
+            ("arp.entries", self.arp.entries.into()),
+            (
+                "ip.reassembly_datagrams",
+                self.ip.reassembly_datagrams.into(),
+            ),
         ]
     }
 

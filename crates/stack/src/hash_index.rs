@@ -2,8 +2,16 @@
 //!
 //! Rule: the table is at most three quarters full and hashed with a secret, so a lookup takes
 //! constant time whatever keys an attacker chooses. An entry has four bytes of hash and
-//! four of value, on a 32-bit machine two of each; the caller compares the key. A removal moves later entries back, so
-//! there are no tombstones.
+//! four of value, on a 32-bit machine two of each; the caller compares the key. A removal moves
+//! later entries back, so there are no tombstones.
+
+#![cfg_attr(
+    not(target_pointer_width = "32"),
+    allow(
+        clippy::useless_conversion,
+        reason = "a row has 16 bits on a 32-bit machine"
+    )
+)]
 
 use alloc::vec::Vec;
 
@@ -16,7 +24,7 @@ mod tests;
 #[cfg(not(target_pointer_width = "32"))]
 type Part = u32;
 /// A value, or the first bits of a hash. A table of a 32-bit machine has fewer than
-/// [`MOST_LINKS`] rows.
+/// [`MOST_LINKS`](crate::footprint::MOST_LINKS) rows.
 #[cfg(target_pointer_width = "32")]
 type Part = u16;
 

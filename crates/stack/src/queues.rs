@@ -3,6 +3,14 @@
 //! Rule: an index is in at most one queue of a [`Queues`]. Joining, leaving and taking
 //! the first index take constant time. The caller decides what an index means.
 
+#![cfg_attr(
+    not(target_pointer_width = "32"),
+    allow(
+        clippy::useless_conversion,
+        reason = "a row has 16 bits on a 32-bit machine"
+    )
+)]
+
 use alloc::vec::Vec;
 
 use crate::footprint::MOST_LINKS;
@@ -61,7 +69,7 @@ impl Queues {
     /// Allocates `queues` empty queues for the indices below `indices`.
     pub(crate) fn new(queues: u32, indices: u32) -> Self {
         assert!(
-            indices.max(queues) <= MOST_LINKS,
+            u64::from(indices.max(queues)) <= MOST_LINKS.into(),
             "more indices than links can name"
         );
         Self {
