@@ -5,21 +5,17 @@
 
 use core::fmt;
 
+use fullpipe_wire::TcpFlags;
+
 use super::{RecoveryEvent, TraceEvent};
 
 impl fmt::Display for TraceEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Opened {
-                passive: true,
-                iss,
-                irs,
-            } => write!(f, "accepted, iss {iss}, irs {irs}"),
-            Self::Opened {
-                passive: false,
-                iss,
-                irs: _,
-            } => write!(f, "opened, iss {iss}"),
+            Self::Opened { passive, iss, irs } => match passive {
+                true => write!(f, "accepted, iss {iss}, irs {irs}"),
+                false => write!(f, "opened, iss {iss}"),
+            },
             Self::State(state) => write!(f, "state {state}"),
             Self::SegmentIn {
                 flags,
@@ -27,20 +23,17 @@ impl fmt::Display for TraceEvent {
                 ack,
                 window,
                 len,
-            } => write!(
-                f,
-                "received {flags}, seq {seq}, ack {ack}, window {window}, length {len}"
-            ),
-            Self::SegmentOut {
+            }
+            | Self::SegmentOut {
                 flags,
                 seq,
                 ack,
                 window,
                 len,
-            } => write!(
-                f,
-                "sent {flags}, seq {seq}, ack {ack}, window {window}, length {len}"
-            ),
+            } => {
+                let is_received = matches!(self, Self::SegmentIn { .. });
+                segment(f, is_received, flags, [seq, ack, window, len])
+            }
             Self::Sack { left, right } => write!(f, "SACK {left}:{right}"),
             Self::Retransmission { seq, len } => {
                 write!(f, "retransmission, seq {seq}, length {len}")
@@ -85,6 +78,20 @@ impl fmt::Display for TraceEvent {
             ),
         }
     }
+}
+
+/// Writes a segment. The numbers are its sequence number, acknowledgment number, window and length.
+fn segment(
+    f: &mut fmt::Formatter<'_>,
+    is_received: bool,
+    flags: TcpFlags,
+    [seq, ack, window, len]: [u32; 4],
+) -> fmt::Result {
+    let verb = if is_received { "received" } else { "sent" };
+    write!(
+        f,
+        "{verb} {flags}, seq {seq}, ack {ack}, window {window}, length {len}"
+    )
 }
 
 impl fmt::Display for RecoveryEvent {
