@@ -578,9 +578,9 @@ impl Rounds {
         let is_faster = self.train_rate > FASTER * all.rate();
         let has_flight = all.peak >= LEAST_PACED * self.mss;
         // A path that is full makes equal gaps, too, but it has a queue, behind the tap or before it.
-        let is_empty = !self
+        let is_empty = self
             .base_rtt
-            .is_some_and(|base| all.least_rtt > base / 4 * 5);
+            .is_none_or(|base| all.least_rtt <= base / 4 * 5);
         let is_empty = is_empty && !self.is_blind && all.computed * 4 <= all.segments;
         let is_bulk_writer = self.is_bulk_writer && is_empty;
         // By chance, some segments of a pacer leave just after an ACK: at most half of them, if
