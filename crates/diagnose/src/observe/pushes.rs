@@ -84,22 +84,22 @@ impl Pushes {
         if sent.after_full_push && !sent.is_clocked {
             let is_same = self
                 .last_gap
-                .is_some_and(|last| sent.gap <= last + last / 4);
+                .is_some_and(|last| sent.gap <= last.saturating_add(last / 4));
             self.together += u32::from(is_together);
             self.alike += u32::from(is_same);
         }
         self.last_gap = (!sent.after_push && !sent.is_clocked).then_some(sent.gap);
         // Behind a bottleneck, the segments of a super-segment have gaps, too.
-        let is_shorter = !sent.is_clocked && sent.gap * SHORTER <= self.burst_gap;
+        let is_shorter = !sent.is_clocked && sent.gap.saturating_mul(SHORTER) <= self.burst_gap;
         if (is_together || is_shorter) && self.has_super_segments() {
-            self.burst += sent.payload;
+            self.burst = self.burst.saturating_add(sent.payload);
             return None;
         }
         self.burst_gap = sent.gap;
         let burst = std::mem::replace(&mut self.burst, sent.payload);
         let is_burst = self.has_super_segments() && burst > mss;
         Some(if is_burst {
-            sent.gap * mss / burst
+            sent.gap.saturating_mul(mss) / burst
         } else {
             sent.gap
         })

@@ -164,11 +164,11 @@ impl Round {
     /// ([`FILLED`]). A window that the receiver opens in steps may be full for a moment although
     /// another limit is smaller.
     pub const fn fills_window(&self) -> bool {
-        self.filled * 2 > self.waits && self.filled_ns * FILLED >= self.window_ns
+        self.filled * 2 > self.waits && self.filled_ns.saturating_mul(FILLED) >= self.window_ns
     }
 
     /// Returns true if a window or the pacer explains some of the round trip's time.
     pub const fn counts(&self) -> bool {
-        self.window_ns + self.paced_ns + self.late_window_ns() > 0
+        self.window_ns > 0 || self.paced_ns > 0 || self.late_window_ns() > 0
     }
 }

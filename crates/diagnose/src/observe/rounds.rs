@@ -580,7 +580,7 @@ impl Rounds {
         // A path that is full makes equal gaps, too, but it has a queue, behind the tap or before it.
         let is_empty = self
             .base_rtt
-            .is_none_or(|base| all.least_rtt <= base / 4 * 5);
+            .is_none_or(|base| all.least_rtt / 5 <= base / 4);
         let is_empty = is_empty && !self.is_blind && all.computed * 4 <= all.segments;
         let is_bulk_writer = self.is_bulk_writer && is_empty;
         // By chance, some segments of a pacer leave just after an ACK: at most half of them, if
