@@ -8,7 +8,7 @@ use fullpipe_netstack::forward::EchoSockets;
 
 use crate::{
     apart::in_network_namespace,
-    ground::{DEVICE, Ground, ip},
+    ground::{Ground, ip},
 };
 
 /// Runs ping, and returns what it printed.
@@ -27,15 +27,12 @@ fn ping(arguments: &str) -> String {
 /// `net.ipv4.ping_group_range`, allows.
 fn pings_reach_their_destinations(groups: &str) {
     fs::write("/proc/sys/net/ipv4/ping_group_range", groups).expect("root may");
-    ip("-6 addr add 2001:db8::7/128 dev lo");
     // The kernel has no way to these addresses.
     ip("route add unreachable 192.0.2.0/25");
     // Requests to these addresses get no reply, because no host has them.
     ip("route add 192.0.2.128/25 dev lo");
     let ground = Ground::prepare_with(Some(EchoSockets::open(None).expect("root may")));
     ground.as_client(|| {
-        ip(&format!("-6 addr add fd88::1/64 dev {DEVICE} nodad"));
-        ip(&format!("-6 route add default dev {DEVICE}"));
         for arguments in [
             "-c 5 198.51.100.7",
             "-c 5 -s 0 198.51.100.7",

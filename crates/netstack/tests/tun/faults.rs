@@ -7,6 +7,7 @@
 use std::{
     fs,
     io::{ErrorKind, Read, Write},
+    net::SocketAddr,
     process::{Command, Stdio},
     thread,
     time::Duration,
@@ -17,8 +18,8 @@ use fullpipe_host::Namespace;
 use crate::{
     apart::in_network_namespace,
     ground::{
-        DEVICE, Ground, PATIENCE, Running, connect, ip, read_request, receive_payload,
-        send_payload, serve, server, wait_until,
+        DEVICE, Ground, PATIENCE, Running, connect, connect_to, ip, read_request, receive_payload,
+        send_payload, serve, server, server6, wait_until,
     },
 };
 
@@ -47,14 +48,19 @@ fn serve_transfers() {
 /// Transfers [`LEN`] bytes in both directions at the same time. Calls `fault` when [`FAULT_AT`]
 /// bytes have arrived.
 fn transfer_with(fault: impl FnOnce() + Send) {
+    transfer_to(server, fault);
+}
+
+/// As [`transfer_with`], with `server` as the server's address.
+fn transfer_to(server: fn(u16) -> SocketAddr, fault: impl FnOnce() + Send) {
     thread::scope(|scope| {
         let upload = scope.spawn(|| {
-            let mut stream = connect(UP);
+            let mut stream = connect_to(server(UP));
             send_payload(&mut stream, LEN).expect("the upload goes on");
             stream.read_exact(&mut [0]).expect("every byte arrived");
         });
         let mut fault = Some(fault);
-        let mut stream = connect(DOWN);
+        let mut stream = connect_to(server(DOWN));
         let arrived = receive_payload(&mut stream, LEN, |at| {
             if at >= FAULT_AT
                 && let Some(fault) = fault.take()
@@ -132,11 +138,13 @@ fn a_download_that_the_server_resets_does_not_end_as_if_complete() {
                 let _ = send_payload(&mut client, FAULT_AT);
             });
             ground.as_client(|| {
-                let mut stream = connect(86);
-                stream.write_all(b"x").expect("it is open");
-                let ended = std::io::copy(&mut stream, &mut std::io::sink());
-                let error = ended.expect_err("it is reset");
-                assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+                for address in [server(86), server6(86)] {
+                    let mut stream = connect_to(address);
+                    stream.write_all(b"x").expect("it is open");
+                    let ended = std::io::copy(&mut stream, &mut std::io::sink());
+                    let error = ended.expect_err("it is reset");
+                    assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{address}");
+                }
             });
             ground.wait_until_no_flow_is_left();
         },
@@ -223,7 +231,8 @@ fn transfers_survive_a_smaller_mtu_of_the_device() {
             let ground = Ground::prepare();
             serve_transfers();
             ground.as_client(|| {
-                transfer_with(|| ip(&format!("link set {DEVICE} mtu 1280")));
+                transfer_to(server6, || ip(&format!("link set {DEVICE} mtu 1400")));
+                transfer_to(server, || ip(&format!("link set {DEVICE} mtu 1280")));
             });
             ground.wait_until_no_flow_is_left();
         },

@@ -20,6 +20,8 @@ use fullpipe_netstack::{
 
 /// An address of the servers' namespace, which the clients reach through the device only.
 const SERVER: [u8; 4] = [198, 51, 100, 7];
+/// The servers' IPv6 address, 2001:db8::7.
+const SERVER6: [u16; 8] = [0x2001, 0xdb8, 0, 0, 0, 0, 0, 7];
 /// Longest wait.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 /// Name of the TUN device in the clients' namespace.
@@ -28,6 +30,11 @@ pub const DEVICE: &str = "fpfwd";
 /// Returns the server's address with `port`.
 pub fn server(port: u16) -> SocketAddr {
     SocketAddr::from((SERVER, port))
+}
+
+/// Returns the server's IPv6 address with `port`.
+pub fn server6(port: u16) -> SocketAddr {
+    SocketAddr::from((SERVER6, port))
 }
 
 /// Runs `ip` with these arguments.
@@ -59,7 +66,7 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// Gives this namespace the server's address, and starts a forwarder for a new namespace of
+    /// Gives this namespace the server's addresses, and starts a forwarder for a new namespace of
     /// clients.
     pub fn prepare() -> Self {
         Self::prepare_with(None)
@@ -68,6 +75,7 @@ impl Ground {
     /// As [`prepare`](Self::prepare), but echo requests are passed on through these sockets.
     pub fn prepare_with(echo: Option<EchoSockets>) -> Self {
         ip("addr add 198.51.100.7/32 dev lo");
+        ip("-6 addr add 2001:db8::7/128 dev lo");
         let clients = Namespace::new().expect("root may");
         let device = device(&clients);
         let table = Arc::new(FlowTable::default());
@@ -116,7 +124,7 @@ impl Ground {
     }
 }
 
-/// Opens a TUN device in the namespace `clients`, and sets the default route of `clients` to it.
+/// Opens a TUN device in the namespace `clients`, and sets the default routes of `clients` to it.
 fn device(clients: &Namespace) -> Box<dyn HostDevice> {
     let opened = clients.enter(|| {
         ip("link set lo up");
@@ -127,24 +135,33 @@ fn device(clients: &Namespace) -> Box<dyn HostDevice> {
         };
         let device = options.open().expect("root may");
         ip(&format!("route add default dev {DEVICE}"));
+        ip(&format!("-6 addr add fd88::1/64 dev {DEVICE} nodad"));
+        ip(&format!("-6 route add default dev {DEVICE}"));
         device
     });
     opened.expect("root may enter")
 }
 
-/// Serves each connection to `port` with `serve`, each on a thread of its own.
+/// Serves each connection to `port` of both addresses with `serve`, each on a thread of its own.
 pub fn serve(port: u16, serve: fn(TcpStream)) {
-    let listener = TcpListener::bind(server(port)).expect("a free port");
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || serve(stream));
-        }
-    });
+    for address in [server(port), server6(port)] {
+        let listener = TcpListener::bind(address).expect("a free port");
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                thread::spawn(move || serve(stream));
+            }
+        });
+    }
 }
 
 /// Connects to `port` of the server.
 pub fn connect(port: u16) -> TcpStream {
-    let stream = TcpStream::connect_timeout(&server(port), PATIENCE).expect("it is forwarded");
+    connect_to(server(port))
+}
+
+/// Connects to `address`.
+pub fn connect_to(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect_timeout(&address, PATIENCE).expect("it is forwarded");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     stream.set_write_timeout(Some(PATIENCE)).expect("a timeout");
     stream

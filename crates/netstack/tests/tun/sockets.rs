@@ -1,16 +1,16 @@
-//! Kernel sockets as clients: TCP with half-close, refusals, and datagrams.
+//! Kernel sockets as clients, over IPv4 and IPv6: TCP with half-close, refusals, and datagrams.
 //!
 //! Rule: a client's socket sees what the target did.
 
 use std::{
     io::{ErrorKind, Read, Write},
-    net::{Shutdown, TcpStream, UdpSocket},
+    net::{Shutdown, SocketAddr, TcpStream, UdpSocket},
     thread,
 };
 
 use crate::{
     apart::in_network_namespace,
-    ground::{Ground, PATIENCE, connect, serve, server},
+    ground::{Ground, PATIENCE, connect_to, serve, server, server6},
 };
 
 /// Reads to the end, then answers with the number of bytes.
@@ -25,15 +25,16 @@ fn count(mut client: TcpStream) {
         .expect("the client reads");
 }
 
-/// The part of the test that runs in the clients' namespace.
-fn use_the_network() {
+/// The part of the test that runs in the clients' namespace. `any` is the unspecified address of
+/// the family of `server`.
+fn use_the_network(server: fn(u16) -> SocketAddr, any: &str) {
     let refused = TcpStream::connect_timeout(&server(81), PATIENCE);
     assert_eq!(
         refused.expect_err("nothing listens").kind(),
         ErrorKind::ConnectionRefused
     );
 
-    let mut half = connect(82);
+    let mut half = connect_to(server(82));
     half.write_all(&[7; 1 << 20]).expect("it is open");
     half.shutdown(Shutdown::Write).expect("it is open");
     let mut answer = String::new();
@@ -41,7 +42,7 @@ fn use_the_network() {
         .expect("the other direction is open");
     assert_eq!(answer, (1 << 20).to_string());
 
-    let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
+    let socket = UdpSocket::bind(any).expect("a socket");
     socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     socket
         .send_to(b"question", server(53))
@@ -54,7 +55,7 @@ fn use_the_network() {
     );
 
     // Nothing listens at this port: the first datagram of a connected socket is refused.
-    let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
+    let socket = UdpSocket::bind(any).expect("a socket");
     socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     socket.connect(server(54)).expect("it is routed");
     socket.send(b"question").expect("it is routed");
@@ -70,19 +71,29 @@ fn sockets_in_a_namespace_reach_servers_through_the_forwarder() {
         || {
             let ground = Ground::prepare();
             serve(82, count);
-            let dns = UdpSocket::bind(server(53)).expect("a free port");
-            thread::spawn(move || {
-                let mut question = [0; 100];
-                while let Ok((len, from)) = dns.recv_from(&mut question) {
-                    let answer = [b"re: ", &question[..len]].concat();
-                    dns.send_to(&answer, from).expect("it is routed");
-                }
-            });
-            ground.as_client(use_the_network);
-            ground.wait_until_no_flow_is_left();
-            let totals = ground.table.totals();
-            // One TCP flow and two UDP flows.
-            assert_eq!((totals.opened, totals.refused), (3, 1), "{totals:?}");
+            for address in [server(53), server6(53)] {
+                let dns = UdpSocket::bind(address).expect("a free port");
+                thread::spawn(move || {
+                    let mut question = [0; 100];
+                    while let Ok((len, from)) = dns.recv_from(&mut question) {
+                        let answer = [b"re: ", &question[..len]].concat();
+                        dns.send_to(&answer, from).expect("it is routed");
+                    }
+                });
+            }
+            let families: [(fn(u16) -> SocketAddr, _); 2] =
+                [(server, "0.0.0.0:0"), (server6, "[::]:0")];
+            for (done, (server, any)) in (1..).zip(families) {
+                ground.as_client(|| use_the_network(server, any));
+                ground.wait_until_no_flow_is_left();
+                let totals = ground.table.totals();
+                // For each family, one TCP flow and two UDP flows.
+                assert_eq!(
+                    (totals.opened, totals.refused),
+                    (3 * done, done),
+                    "{any}: {totals:?}"
+                );
+            }
         },
     );
 }
