@@ -15,7 +15,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fullpipe_host::{DeviceOptions, HostDevice, Namespace, become_user, raise_file_limit};
+use fullpipe_host::{
+    DeviceOptions, HostDevice, Namespace, become_user, forbid_new_privileges, raise_file_limit,
+};
 use fullpipe_lab::layout::Layout;
 use fullpipe_netstack::{
     EchoRequests, FlowLimits, NetstackBuilder,
@@ -42,6 +44,10 @@ const OWN_FILES: u64 = 32;
 /// Runs the subcommand.
 pub fn run(arguments: &ForwardArguments, terminal: &Terminal) -> Result<(), Failure> {
     let builder = builder(arguments)?;
+    if arguments.user.is_some() {
+        // Before the first thread is started, so that every thread inherits it.
+        forbid_new_privileges().map_err(Failure::failed)?;
+    }
     let echo = echo(arguments, terminal)?;
     let device = open(arguments)?;
     let (requests, asked) = mpsc::channel();

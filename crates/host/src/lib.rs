@@ -124,7 +124,7 @@ pub use namespace::Namespace;
 pub use packet::PacketSocket;
 pub use poll::{wait_for_either, wait_precisely};
 pub use priority::run_at_once;
-pub use privileges::become_user;
+pub use privileges::{become_user, forbid_new_privileges};
 pub use processes::{ProcessName, SocketOwners, name_of, socket_owners, sockets_of};
 pub use runtime::{Runtime, RuntimeBuilder, StartError};
 pub use sniffer::{SniffedPacket, Sniffer};
