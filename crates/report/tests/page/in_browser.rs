@@ -58,6 +58,29 @@ fn every_graph_is_drawn_and_the_page_complains_of_nothing() {
 
 #[test]
 #[ignore = "needs chromium"]
+fn the_page_of_a_transfer_over_ipv6_is_drawn() {
+    apart(
+        "in_browser::the_page_of_a_transfer_over_ipv6_is_drawn",
+        &[],
+        || {
+            let (mut browser, _page) = opened_after("ipv6", |experiment| {
+                let mut experiment = experiment.clone();
+                experiment.set("workload.family", "6").unwrap();
+                observed(&experiment)
+            });
+            browser.evaluate("fullpipe.view.all()");
+            frame(&mut browser);
+            for (graph, ink) in [("sequence", "ack"), ("sequence", "again"), ("rtt", "data")] {
+                let count = browser.number(&format!("pixels('{graph}', '{ink}')"));
+                assert!(count > 40.0, "{graph} has {count} pixels of {ink}");
+            }
+            assert_eq!(browser.complaints(), [""; 0]);
+        },
+    );
+}
+
+#[test]
+#[ignore = "needs chromium"]
 fn every_retransmission_is_seen_at_every_zoom() {
     apart(
         "in_browser::every_retransmission_is_seen_at_every_zoom",
