@@ -1,7 +1,10 @@
-//! A TUN proxy: everything that is routed to the device fp0 goes through kernel sockets.
+//! A TUN proxy: everything that is routed to the device fp0 goes through kernel sockets. The device
+//! moves to the clients' network namespace; otherwise the proxy's own packets would return to it.
 //!
 //!     cargo run -p fullpipe-netstack --example tun_proxy
-//!     ip addr add 10.9.0.1/24 dev fp0; ip route add 192.0.2.0/24 dev fp0
+//!     ip netns add box; ip link set fp0 netns box; ip -n box addr add 10.9.0.1/24 dev fp0
+//!     ip -n box link set fp0 up; ip -n box route add default dev fp0
+//!     ip netns exec box curl http://192.0.2.7/
 //!
 //! `fullpipe forward` does the same and also supports proxies, limits and metrics.
 

@@ -71,7 +71,7 @@ enum Step {
     /// The stack builds without default features, as on bare metal, and without each feature; tests
     /// of reduced builds, with transfers
     NoStd,
-    /// The examples build
+    /// The examples build, and those of a TUN proxy and of an HTTP client run (as root)
     Examples,
     /// rustdoc builds without a warning
     Doc,
@@ -204,9 +204,7 @@ impl Step {
                     cargo("build -p fullpipe --no-default-features").outcome(),
                     Outcome::and,
                 ),
-            Step::Examples => cargo(&format!("build {ALL} --examples"))
-                .outcome()
-                .and(cargo(&format!("build {OUTSIDE}")).outcome()),
+            Step::Examples => self.examples(missing),
             Step::Doc => cargo("doc --quiet --workspace --no-deps")
                 .env("RUSTDOCFLAGS", "-D warnings")
                 .outcome(),
@@ -223,6 +221,20 @@ impl Step {
             Step::Interop => self.interop(missing),
             Step::Firmware => firmware::run(missing, self.limit()),
         }
+    }
+
+    /// Builds the examples, and runs the tests that run examples as programs.
+    fn examples(self, missing: &[String]) -> Outcome {
+        let built = self
+            .cargo(&format!("build {ALL} --examples"))
+            .outcome()
+            .and(self.cargo(&format!("build {OUTSIDE}")).outcome());
+        if !missing.is_empty() {
+            return built.and(Outcome::left_out(missing.to_vec()));
+        }
+        let tests = format!("test {ALL} --test tun --test dnsmasq --no-fail-fast");
+        let only = format!("--ignored --test-threads=1 {EXAMPLE_RUNS}");
+        built.and(self.cargo(&format!("{tests} -- {only}")).tests())
     }
 
     /// Counts instructions, after the tests of the program that counts them.
@@ -321,15 +333,19 @@ fn reduced(on: &str) -> String {
     )
 }
 
+/// Text that occurs in the names of the tests that run examples, and of no other ones.
+const EXAMPLE_RUNS: &str = "the_example_runs";
+
 /// Parts of the names of the ignored tests that [`Step::Interop`] leaves out, because other steps
 /// run them: the tests of [`Step::Lab`], which need only time and an optimised build, of
-/// [`Step::Page`], and of [`Step::Firmware`].
-const ELSEWHERE: [&str; 5] = [
+/// [`Step::Page`], of [`Step::Firmware`], and of [`Step::Examples`].
+const ELSEWHERE: [&str; 6] = [
     "many_seeds",
     "tuned_buffers",
     "a_thousand_connections",
     "in_browser",
     firmware::TESTS,
+    EXAMPLE_RUNS,
 ];
 
 /// Arguments of the test of the example impairment of CONTRIBUTING.md. The impairment exists only
@@ -372,7 +388,7 @@ pub fn run(arguments: &TestArguments) -> ExitCode {
         .collect();
     // Prepare the tools before the first test, because some tests that do not need root also use
     // them.
-    let against_strangers = [Step::Tests, Step::Interop, Step::Firmware];
+    let against_strangers = [Step::Tests, Step::Examples, Step::Interop, Step::Firmware];
     let missing = match steps.iter().any(|step| against_strangers.contains(step)) {
         true => tools::prepare(),
         false => Vec::new(),

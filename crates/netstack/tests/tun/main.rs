@@ -7,6 +7,7 @@
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
 mod echo;
+mod example;
 mod faults;
 mod ground;
 mod many_flows;

@@ -6,5 +6,6 @@
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
 mod dhcp;
+mod example;
 mod names;
 mod server;
