@@ -81,9 +81,8 @@ fn sockets_in_a_namespace_reach_servers_through_the_forwarder() {
                     }
                 });
             }
-            let families: [(fn(u16) -> SocketAddr, _); 2] =
-                [(server, "0.0.0.0:0"), (server6, "[::]:0")];
-            for (done, (server, any)) in (1..).zip(families) {
+            for (done, any) in [(1, "0.0.0.0:0"), (2, "[::]:0")] {
+                let server = if done == 1 { server } else { server6 };
                 ground.as_client(|| use_the_network(server, any));
                 ground.wait_until_no_flow_is_left();
                 let totals = ground.table.totals();
