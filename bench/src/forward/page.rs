@@ -80,8 +80,8 @@ fn versions() -> String {
 /// A table: its heading, the value of a row, and the number of decimals.
 type Table = (&'static str, fn(&ForwardRow) -> Option<f64>, usize);
 
-const TABLES: [Table; 3] = [
-    ("Goodput, Mbit/s", ForwardRow::goodput_mbps, 0),
+const GOODPUT: Table = ("Goodput, Mbit/s", ForwardRow::goodput_mbps, 0);
+const COSTS: [Table; 2] = [
     (
         "CPU time of the forwarder, s per GiB",
         ForwardRow::cpu_s_per_gib,
@@ -96,12 +96,9 @@ const TABLES: [Table; 3] = [
 
 /// Returns the tables, and a list of the forwarders that failed.
 pub fn tables(rows: &[ForwardRow]) -> String {
-    let mut text = String::new();
-    for table in TABLES {
+    let mut text = table_of(rows, GOODPUT) + &leads(rows);
+    for table in COSTS {
         text.push_str(&table_of(rows, table));
-        if table.0 == TABLES[0].0 {
-            text.push_str(&leads(rows));
-        }
     }
     let failed: Vec<String> = rows.iter().filter_map(failure).collect();
     if !failed.is_empty() {

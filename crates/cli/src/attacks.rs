@@ -8,6 +8,7 @@ mod tests;
 
 use fullpipe_attacks::{AttackRow, HEADINGS};
 use fullpipe_lab::{
+    WIDE,
     grid::{Align, Grid, GridColumn},
     layout::{Layout, Tone, columns},
 };
@@ -18,8 +19,6 @@ use crate::{
     output::{Terminal, print},
 };
 
-/// Smallest width at which a table is printed.
-const WIDE: usize = 120;
 /// Width at which headings are wrapped.
 const HEADING: usize = 9;
 

@@ -5,6 +5,8 @@
 //! answer if a refuted lever helps, or if advice harms. A contradiction counts only if two sets of
 //! seeds show it.
 
+use std::collections::BTreeSet;
+
 use fullpipe_explain::{Cause, Change, LeverKind};
 use fullpipe_scenario::Setup;
 
@@ -150,7 +152,7 @@ pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, F
 /// nearly as much); 0 if the answer names nothing. Names that hide the remedy
 /// ([`hides_the_remedy`]) have no gain. If the answer names the other flows, the gain of a run
 /// without them. The named levers are run with their ample values, with their other values, and with
-/// the values that the answer states.
+/// the values that the answer states for settings of these levers and no others.
 fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
     if answer.names_others {
         return Ok(truth.runs.gain_alone()?.unwrap_or(Gain::NONE));
@@ -161,10 +163,14 @@ fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
         if names.is_empty() || hides_the_remedy(truth, names) {
             continue;
         }
-        let stated = stated.iter().filter(|changes| !changes.is_empty()).cloned();
-        for changes in truth.changes(names).into_iter().flatten().chain(stated) {
+        let known = truth.changes(names).unwrap_or_default();
+        let sets: BTreeSet<_> = known.iter().flatten().map(|change| &change.set).collect();
+        let is_named =
+            |changes: &&Vec<Change>| changes.iter().all(|change| sets.contains(&change.set));
+        let stated = stated.iter().filter(|changes| !changes.is_empty());
+        for changes in known.iter().chain(stated.filter(is_named)) {
             let within = (truth.best.gain * 0.1).max(EXACT);
-            let gain = truth.runs.exact_gain(&changes, MEASURING, within, 0.0)?;
+            let gain = truth.runs.exact_gain(changes, MEASURING, within, 0.0)?;
             most = gain.filter(|gain| gain.share > most.share).unwrap_or(most);
         }
     }

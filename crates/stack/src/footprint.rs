@@ -6,13 +6,17 @@
 
 use alloc::vec::Vec;
 
-use fullpipe_pool::knobs::KnobError;
+use fullpipe_pool::knobs::{KnobError, KnobKind, KnobValue};
 use fullpipe_tcp::{Connection, trace::TraceRecord};
 
 use crate::{
     config::{Config, PoolConfig},
+    row_number::MOST_ROWS,
     source_limit::MOST_ACCOUNTS,
 };
+
+#[cfg(test)]
+mod tests;
 
 /// Upper bounds on the bytes of an entry of each table, with its links, its timer and its hash
 /// bucket.
@@ -46,13 +50,6 @@ mod entry {
     pub(super) const ANSWER: usize = 176;
 }
 
-/// Largest number of rows of a table. The links of a 32-bit machine have 16 bits.
-pub(crate) const MOST_LINKS: u32 = if cfg!(target_pointer_width = "32") {
-    (1 << 16) - 1
-} else {
-    u32::MAX
-};
-
 /// Bytes of a busy connection, with its links and its own sent range.
 const BUSY: usize = size_of::<Connection>() + 16 + entry::SENT_RANGE;
 
@@ -72,15 +69,11 @@ impl Config {
     /// [`Stack::new`](crate::Stack::new) calls this before it allocates anything.
     ///
     /// # Errors
-    /// Returns [`KnobError::TooLarge`] with the first knobs whose memory is refused, or on a 32-bit
-    /// machine with the knobs that ask for 65,535 rows or more.
+    /// Returns [`KnobError::TooLarge`] with the first knobs whose memory is refused, and
+    /// [`KnobError::OutOfRange`] with knobs that together ask for more rows of a table than have
+    /// numbers: on a 32-bit machine 65,534.
     pub fn check_memory(&self) -> Result<(), KnobError> {
-        for (names, rows) in self.rows_by_link() {
-            if rows >= MOST_LINKS.into() {
-                let bytes = rows * entry::CONNECTION as u64;
-                return Err(KnobError::TooLarge { names, bytes });
-            }
-        }
+        self.check_rows(MOST_ROWS)?;
         // All parts stay reserved until the end: each might fit alone, but not all together.
         let mut held: [Vec<u8>; PARTS] = Default::default();
         for (place, (names, counts, each)) in held.iter_mut().zip(parts(self)) {
@@ -94,8 +87,27 @@ impl Config {
         Ok(())
     }
 
-    /// Returns the knobs of rows that links name, and the number of rows.
-    fn rows_by_link(&self) -> [(&'static str, u64); 5] {
+    /// Checks that every table has fewer rows than `most`.
+    fn check_rows(&self, most: u32) -> Result<(), KnobError> {
+        let value = |number| KnobValue {
+            number,
+            kind: KnobKind::Number,
+        };
+        let mut rows = self.numbered_rows().into_iter();
+        match rows.find(|(_, rows)| *rows >= most.into()) {
+            None => Ok(()),
+            Some((name, rows)) => Err(KnobError::OutOfRange {
+                name,
+                given: value(rows),
+                legal: (value(0), value(u64::from(most) - 1)),
+                unit: "rows",
+            }),
+        }
+    }
+
+    /// Returns the knobs of each table whose rows have a [`RowNumber`](crate::row_number::RowNumber),
+    /// and the number of its rows.
+    fn numbered_rows(&self) -> [(&'static str, u64); 5] {
         let Self { stack, udp, .. } = self;
         let sum = |counts: [u32; 3]| counts.map(u64::from).iter().sum();
         let owners = sum([stack.connections, stack.half_open, stack.time_wait_entries]);

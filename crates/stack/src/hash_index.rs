@@ -5,41 +5,26 @@
 //! four of value, on a 32-bit machine two of each; the caller compares the key. A removal moves
 //! later entries back, so there are no tombstones.
 
-#![cfg_attr(
-    not(target_pointer_width = "32"),
-    allow(
-        clippy::useless_conversion,
-        reason = "a row has 16 bits on a 32-bit machine"
-    )
-)]
-
 use alloc::vec::Vec;
 
-use crate::secret::Secret;
+use crate::{
+    row_number::{NO_ROW as FREE, RowNumber, widened},
+    secret::Secret,
+};
 
 #[cfg(test)]
 mod tests;
 
-/// A value, or the first bits of a hash.
-#[cfg(not(target_pointer_width = "32"))]
-type Part = u32;
-/// A value, or the first bits of a hash. A table of a 32-bit machine has fewer than
-/// [`MOST_LINKS`](crate::footprint::MOST_LINKS) rows.
-#[cfg(target_pointer_width = "32")]
-type Part = u16;
-
-/// Value of a free bucket.
-const FREE: Part = Part::MAX;
-
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
-    hash: Part,
-    value: Part,
+    /// The first bits of the hash, as many as a row number has.
+    hash: RowNumber,
+    value: RowNumber,
 }
 
 /// Returns the bits of `hash` that a bucket stores.
-const fn stored(hash: u32) -> Part {
-    (hash >> (u32::BITS - Part::BITS)) as Part
+const fn stored(hash: u32) -> RowNumber {
+    (hash >> (u32::BITS - RowNumber::BITS)) as RowNumber
 }
 
 /// The hash table.
@@ -91,8 +76,8 @@ impl HashIndex {
             if bucket.value == FREE {
                 return None;
             }
-            if bucket.hash == stored(hash) && has_key(bucket.value.into()) {
-                return Some(bucket.value.into());
+            if bucket.hash == stored(hash) && has_key(widened(bucket.value)) {
+                return Some(widened(bucket.value));
             }
             at = self.after(at);
         }
@@ -101,20 +86,21 @@ impl HashIndex {
     /// Adds an entry. The caller has checked that the table has no entry for its key.
     ///
     /// # Panics
-    /// Panics if the table has no room (see [`new`](Self::new)), or if `value` is above the largest index of a table.
+    /// Panics if the table has no room (see [`new`](Self::new)), or if `value` is not below
+    /// [`NO_ROW`](crate::row_number::NO_ROW).
     pub(crate) fn insert(&mut self, hash: u32, value: u32) {
         assert!(
             self.len < self.most,
             "more entries than the table was allocated for"
         );
-        assert!(value < FREE.into(), "this value marks free buckets");
+        assert!(value < widened(FREE), "this value marks free buckets");
         let mut at = self.home(stored(hash));
         while self.buckets[at].value != FREE {
             at = self.after(at);
         }
         self.buckets[at] = Bucket {
             hash: stored(hash),
-            value: value as Part,
+            value: value as RowNumber,
         };
         self.len += 1;
     }
@@ -125,7 +111,7 @@ impl HashIndex {
     /// Panics if there is no such entry.
     pub(crate) fn replace(&mut self, hash: u32, from: u32, to: u32) {
         let at = self.bucket_of(hash, from);
-        self.buckets[at].value = to as Part;
+        self.buckets[at].value = to as RowNumber;
     }
 
     /// Removes the entry with `hash` and `value`.
@@ -154,7 +140,7 @@ impl HashIndex {
 
     fn bucket_of(&self, hash: u32, value: u32) -> usize {
         let mut at = self.home(stored(hash));
-        while u32::from(self.buckets[at].value) != value {
+        while widened(self.buckets[at].value) != value {
             assert_ne!(self.buckets[at].value, FREE, "no entry with value {value}");
             at = self.after(at);
         }
@@ -163,8 +149,8 @@ impl HashIndex {
 
     /// Returns the bucket at which the search for `hash` begins: the stored bits as a fraction,
     /// times the number of buckets.
-    fn home(&self, hash: Part) -> usize {
-        ((u64::from(hash) * self.buckets.len() as u64) >> Part::BITS) as usize
+    fn home(&self, hash: RowNumber) -> usize {
+        ((u64::from(hash) * self.buckets.len() as u64) >> RowNumber::BITS) as usize
     }
 
     fn after(&self, at: usize) -> usize {

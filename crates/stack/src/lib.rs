@@ -343,6 +343,7 @@ mod memory;
 pub mod presets;
 mod queues;
 mod rate_limit;
+mod row_number;
 mod secret;
 mod slab;
 mod source_limit;

@@ -3,38 +3,19 @@
 //! Rule: an index is in at most one queue of a [`Queues`]. Joining, leaving and taking
 //! the first index take constant time. The caller decides what an index means.
 
-#![cfg_attr(
-    not(target_pointer_width = "32"),
-    allow(
-        clippy::useless_conversion,
-        reason = "a row has 16 bits on a 32-bit machine"
-    )
-)]
-
 use alloc::vec::Vec;
 
-use crate::footprint::MOST_LINKS;
+use crate::row_number::{NO_ROW as NONE, RowNumber, assert_numbered, widened};
 
 #[cfg(test)]
 mod tests;
 
-/// An index, the number of a queue, or a length.
-#[cfg(not(target_pointer_width = "32"))]
-type Link = u32;
-/// An index, the number of a queue, or a length. A table of a 32-bit machine has fewer than
-/// [`MOST_LINKS`](crate::footprint::MOST_LINKS) rows.
-#[cfg(target_pointer_width = "32")]
-type Link = u16;
-
-/// Stands for no index and for no queue.
-const NONE: Link = Link::MAX;
-
 #[derive(Clone, Copy, Debug)]
 struct QueueLinks {
     /// Queue of the index.
-    queue: Link,
-    before: Link,
-    after: Link,
+    queue: RowNumber,
+    before: RowNumber,
+    after: RowNumber,
 }
 
 const LOOSE: QueueLinks = QueueLinks {
@@ -45,9 +26,9 @@ const LOOSE: QueueLinks = QueueLinks {
 
 #[derive(Clone, Copy, Debug)]
 struct QueueEnds {
-    first: Link,
-    last: Link,
-    len: Link,
+    first: RowNumber,
+    last: RowNumber,
+    len: RowNumber,
 }
 
 const EMPTY: QueueEnds = QueueEnds {
@@ -68,10 +49,7 @@ pub(crate) struct Queues {
 impl Queues {
     /// Allocates `queues` empty queues for the indices below `indices`.
     pub(crate) fn new(queues: u32, indices: u32) -> Self {
-        assert!(
-            u64::from(indices.max(queues)) <= MOST_LINKS.into(),
-            "more indices than links can name"
-        );
+        assert_numbered(indices.max(queues) as usize);
         Self {
             links: alloc::vec![LOOSE; indices as usize],
             ends: alloc::vec![EMPTY; queues as usize],
@@ -83,6 +61,7 @@ impl Queues {
     pub(crate) fn add_queues(&mut self, queues: u32) {
         self.ends.reserve_exact(queues as usize);
         let count = self.ends.len() + queues as usize;
+        assert_numbered(count);
         self.ends.resize(count, EMPTY);
     }
 
@@ -91,6 +70,7 @@ impl Queues {
     pub(crate) fn add_indices(&mut self, indices: u32) {
         self.links.reserve_exact(indices as usize);
         let count = self.links.len() + indices as usize;
+        assert_numbered(count);
         self.links.resize(count, LOOSE);
     }
 
@@ -105,7 +85,7 @@ impl Queues {
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn join(&mut self, queue: u32, index: u32) -> bool {
         let held_by = self.links[index as usize].queue;
-        held_by != queue as Link && self.add(queue, index)
+        held_by != queue as RowNumber && self.add(queue, index)
     }
 
     /// Moves `index`, which is not in `queue`, to the tail of `queue`. Returns true if the index
@@ -116,16 +96,16 @@ impl Queues {
         self.leave(index);
         let ends = &mut self.ends[queue as usize];
         let before = ends.last;
-        ends.last = index as Link;
+        ends.last = index as RowNumber;
         ends.len += 1;
         self.queued += 1;
         if before == NONE {
-            ends.first = index as Link;
+            ends.first = index as RowNumber;
         } else {
-            self.links[before as usize].after = index as Link;
+            self.links[before as usize].after = index as RowNumber;
         }
         self.links[index as usize] = QueueLinks {
-            queue: queue as Link,
+            queue: queue as RowNumber,
             before,
             after: NONE,
         };
@@ -180,13 +160,13 @@ impl Queues {
             return None;
         }
         let first = self.ends[queue as usize].first;
-        (first != NONE).then_some(first.into())
+        (first != NONE).then_some(widened(first))
     }
 
     /// Returns the index after `index` in its queue.
     pub(crate) fn after(&self, index: u32) -> Option<u32> {
         let after = self.links[index as usize].after;
-        (after != NONE).then_some(after.into())
+        (after != NONE).then_some(widened(after))
     }
 
     /// Removes and returns the first index of `queue`.
@@ -198,7 +178,7 @@ impl Queues {
 
     /// Returns the number of indices in `queue`.
     pub(crate) fn len(&self, queue: u32) -> u32 {
-        self.ends[queue as usize].len.into()
+        widened(self.ends[queue as usize].len)
     }
 
     /// Returns true if `queue` is empty.
@@ -214,7 +194,7 @@ impl Queues {
     /// Returns true if `index` is the only one in `queue`.
     pub(crate) fn is_alone(&self, queue: u32, index: u32) -> bool {
         let ends = &self.ends[queue as usize];
-        ends.first == index as Link && ends.last == index as Link
+        ends.first == index as RowNumber && ends.last == index as RowNumber
     }
 
     /// Returns the queue of `index`, if any.
@@ -223,6 +203,6 @@ impl Queues {
             return None;
         }
         let queue = self.links[index as usize].queue;
-        (queue != NONE).then_some(queue.into())
+        (queue != NONE).then_some(widened(queue))
     }
 }

@@ -17,14 +17,13 @@ use fullpipe_scenario::{document::hint, experiment::other_names};
 use crate::{
     grid::{Align, Grid, GridColumn},
     layout::{Layout, Tone, columns},
+    table::WIDE,
 };
 
 /// Smallest number of columns of a knob's description in a table.
 const LEAST_DOC: usize = 40;
 /// Largest number of columns of a knob's description in a table.
 const MOST_DOC: usize = 80;
-/// Smallest width at which a table is printed.
-const WIDE: usize = 120;
 
 /// A knob of a preset with the texts that are printed for it.
 struct Listed {

@@ -13,8 +13,8 @@ use crate::counters::{Counters, Discard};
 #[derive(Debug)]
 pub(super) struct PendingPackets {
     bytes: Stream,
-    /// Length of each packet. The queue is full at its capacity.
     lens: VecDeque<u16>,
+    most: u32,
 }
 
 impl PendingPackets {
@@ -23,6 +23,7 @@ impl PendingPackets {
         Self {
             bytes: Stream::new(Holder::Neighbour),
             lens: VecDeque::with_capacity(most as usize),
+            most,
         }
     }
 
@@ -38,7 +39,7 @@ impl PendingPackets {
     /// Keeps a packet. Drops the oldest packets if there is no room.
     pub(super) fn push(&mut self, packet: &[u8], pool: &mut Pool, counters: &mut Counters) {
         let len = u16::try_from(packet.len()).expect("an IP packet has at most 65,535 bytes");
-        while self.lens.len() == self.lens.capacity() || self.room(pool) < u64::from(len) {
+        while self.lens.len() == self.most as usize || self.room(pool) < u64::from(len) {
             let Some(oldest) = self.lens.pop_front() else {
                 counters.discard(Discard::ArpWaitNoMemory);
                 return;

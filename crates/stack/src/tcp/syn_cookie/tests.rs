@@ -205,8 +205,10 @@ fn eight_numbers_are_valid_cookies_for_one_syn_each_for_another_mss() {
     let mut sizes = Vec::new();
     for size in 0..8 {
         let number = iss + (size << SIZE_SHIFT) + 1;
-        let back = cookies.verify(&tuple(4_000), &ack(5_001, number, None), at(64));
-        sizes.extend(back.and_then(|back| back.options.mss));
+        let verify = |number| cookies.verify(&tuple(4_000), &ack(5_001, number, None), at(64));
+        let near = (1..32).flat_map(|off| [number - off, number + off]);
+        assert_eq!(near.filter(|near| verify(*near).is_some()).count(), 0);
+        sizes.extend(verify(number).and_then(|back| back.options.mss));
     }
     sizes.sort_unstable();
     assert_eq!(sizes, SIZES);
